@@ -1,0 +1,80 @@
+// Graph: an ONNX model after import. Vectors of nodes and values with typed indices; dims may be symbolic until bind_dims.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/files.h"
+#include "base/result.h"
+#include "base/te/evaluate.h"
+
+namespace dlcc::frontend {
+
+using ValueId = int;
+using NodeId = int;
+constexpr ValueId kAbsent = -1;      // an optional input or output left out
+
+/// A dimension: a number, or a symbol ("batch") that bind_dims replaces. An unnamed unknown dim gets a symbol of its own ("input.0").
+struct Dim {
+  int64_t value = -1;
+  std::string symbol;                // non-empty: value is meaningless
+  bool is_symbolic() const { return !symbol.empty(); }
+};
+
+/// Elements of a constant: either owned, or a span into a mapped file that `keep_alive` holds.
+struct ConstantData {
+  std::shared_ptr<const void> keep_alive;
+  const std::byte* data = nullptr;
+  size_t bytes = 0;
+};
+
+struct Value {
+  std::string name;
+  DType type = DType::F32;
+  std::vector<Dim> shape;
+  bool shape_known = false;          // type and rank are valid
+  std::optional<ConstantData> constant;
+};
+
+struct Graph;
+/// One attribute, in ONNX's own kinds.
+using Attribute = std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>, std::vector<std::string>,
+                               std::shared_ptr<const te::Array>, std::shared_ptr<const Graph>>;
+
+struct Node {
+  std::string name;                  // the model's, or made from the op and first output
+  std::string domain;                // "" for ai.onnx
+  std::string op;
+  int version = 0;                   // opset of the domain as imported by the model
+  std::vector<ValueId> inputs, outputs;   // kAbsent for left-out ones
+  std::map<std::string, Attribute> attributes;
+};
+
+struct Graph {
+  std::string name;
+  std::vector<Value> values;
+  std::vector<Node> nodes;           // topological order
+  std::vector<ValueId> inputs;       // without initializers
+  std::vector<ValueId> outputs;
+};
+
+/// Reads an ONNX file: IR 3+, opset 7..22 of ai.onnx, external data mapped (inside the model's folder only), topologically sorted (a cycle is an
+/// error), initializers and Constant attributes as constants. Nodes' operators are not looked at yet.
+Result<Graph> import_onnx(const std::string& path);
+
+/// Symbols of the graph's inputs, in order of appearance.
+std::vector<std::string> symbols_of(const Graph& graph);
+/// Replaces symbols by numbers; an unknown symbol in `bindings` is an error with "did you mean"; symbols without a binding become 1, and are
+/// returned in `defaulted`.
+Status bind_dims(Graph& graph, const std::map<std::string, int64_t>& bindings, std::vector<std::string>* defaulted);
+
+/// Text form of --emit=graph.
+std::string print(const Graph& graph);
+
+}  // namespace dlcc::frontend

@@ -19,5 +19,7 @@ bool is_signed_int(DType type);
 /// IEEE binary16 <-> binary32, round to nearest even.
 float half_to_float(uint16_t bits);
 uint16_t float_to_half(float value);
+/// binary64 -> binary16 with one rounding.
+uint16_t double_to_half(double value);
 
 }  // namespace dlcc

@@ -28,8 +28,9 @@ class MappedFile {
 
 Result<std::string> read_text_file(const std::filesystem::path& path, size_t limit_bytes = size_t{256} << 20);
 
-/// Collects an output directory under a temporary sibling name; `commit` renames it to its final name (replacing an earlier one that
-/// dlcc wrote, recognised by its manifest.json; any other existing directory is an error). Without commit nothing is left behind.
+/// Collects an output directory under the sibling name "<final>.tmp-<pid>"; `commit` renames it to its final name (replacing an empty
+/// directory or an earlier output, recognised by its manifest.json; any other existing directory is an error). Without commit nothing is
+/// left behind. The parent directory must exist.
 class OutputDirectory {
  public:
   static Result<OutputDirectory> create(const std::filesystem::path& final_path);

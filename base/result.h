@@ -24,7 +24,7 @@ struct Diag {
 };
 using Diags = std::vector<Diag>;
 
-/// "where: error: message", a line each.
+/// "where: error: message" (or "unsupported:"), a line each, without a final newline.
 std::string to_string(const Diags& diags);
 
 inline Diags error(std::string where, std::string message) {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -19,6 +21,9 @@ namespace dlcc::frontend {
 using ValueId = int;
 using NodeId = int;
 constexpr ValueId kAbsent = -1;      // an optional input or output left out
+constexpr int64_t kMaxElements = int64_t{1} << 33;   // of one tensor; more is an error, so that no byte count can overflow
+constexpr size_t kMaxRank = 32;
+constexpr int kMinOpset = 7, kMaxOpset = 22;         // of ai.onnx
 
 /// A dimension: a number, or a symbol ("batch") that bind_dims replaces. An unnamed unknown dim gets a symbol of its own ("input.0").
 struct Dim {
@@ -56,6 +61,8 @@ struct Node {
   std::map<std::string, Attribute> attributes;
 };
 
+/// In a subgraph (the body of an If), a value that is neither an input, nor constant, nor any node's output is captured: it is the
+/// enclosing graph's value of that name.
 struct Graph {
   std::string name;
   std::vector<Value> values;
@@ -67,6 +74,13 @@ struct Graph {
 /// Reads an ONNX file: IR 3+, opset 7..22 of ai.onnx, external data mapped (inside the model's folder only), topologically sorted (a cycle is an
 /// error), initializers and Constant attributes as constants. Nodes' operators are not looked at yet.
 Result<Graph> import_onnx(const std::string& path);
+/// The same from memory; `where` names it in messages. Without a `folder`, external data is refused.
+Result<Graph> import_onnx_bytes(std::span<const std::byte> bytes, const std::string& where, const std::filesystem::path& folder = {});
+
+/// At most kMaxRank dims in 0..kMaxElements, with at most kMaxElements elements (zeros counted as ones), else an error that starts with `what` ("value 'x'").
+Status check_shape(const std::vector<int64_t>& shape, const std::string& where, const std::string& what);
+/// Numbers of a shape without symbols (checked).
+std::vector<int64_t> concrete_shape(const Value& value);
 
 /// Symbols of the graph's inputs, in order of appearance.
 std::vector<std::string> symbols_of(const Graph& graph);

@@ -3,6 +3,7 @@
 // Both go through OpContext, which tracks the attributes read: an unread attribute is an error that names it.
 #pragma once
 
+#include <memory>
 #include <set>
 #include <span>
 #include <string>
@@ -68,11 +69,14 @@ class StmtBuilder {
   void alias(int output, int source);
   /// Appends; name, node and canonical form (unit dims dropped, transcendentals kept) are filled in.
   void add(te::Stmt stmt);
+  /// The data of the constants made so far; whoever keeps the module keeps these.
+  std::vector<std::shared_ptr<const void>> take_owned() { return std::move(owned_); }
 
  private:
   te::Module& module_;
   int node_;
   std::vector<int> inputs_, outputs_;
+  std::vector<std::shared_ptr<const void>> owned_;
 };
 
 struct OpDef {
@@ -89,7 +93,12 @@ const OpDef* find_op(const std::string& domain, const std::string& name, int ver
 
 /// Shapes, types and constants of the whole graph: infers node by node and folds nodes whose inputs are constant. All unsupported nodes are
 /// listed at once, with op, domain, version and reason.
-Status infer_and_fold(Graph& graph);
+/// A node is folded when no output depends on a value known only at run time (so Shape folds too) and the limits allow it; else it stays.
+struct FoldLimits {
+  double node_work = 1 << 28, total_work = 1 << 30;              // statement points times operations
+  double node_bytes = 64 << 20, total_bytes = 256 << 20;         // or twice the constants read, whichever is more
+};
+Status infer_and_fold(Graph& graph, const FoldLimits& limits = {});
 
 /// Graph -> Graph rewrites in their fixed order (the table is in frontend/rewrites.cpp): dropout and identity removal, BatchNormalization into Conv,
 /// chains of reshapes and of transposes, dead code.

@@ -4,8 +4,11 @@
 //   1. Clip: each box dim to the points that lie inside the tensor (a tensor dim depends on at most one box dim).
 //   2. Drop dims of extent 1. Merge dim k into k+1 when stride[k] == extent[k+1] * stride[k+1] on both sides (outer to inner, repeatedly).
 //   3. The innermost dim is a block if both sides are contiguous there, else blocks of one element.
-//   4. The next dim becomes the block count if max_dims >= 2 and the scratchpad side is dense (stride == block) and the global stride fits;
-//      every further dim, and everything over max_block / max_bytes, becomes separate descriptors, in row-major order of the remaining dims.
+//   4. The next dim becomes the block count if max_dims >= 2 and the scratchpad side is dense (stride == block) and the global stride fits
+//      (block <= stride <= max_stride); every further dim, and everything over max_block / max_bytes, becomes separate descriptors, in row-major
+//      order of the remaining dims. A block over the smaller of the two limits (rounded down to whole elements) is cut into pieces of that size,
+//      one descriptor each, and there is no block count then; a block count over max_bytes / block is cut into runs of that many blocks.
+//      A descriptor of one block has stride 0.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +41,11 @@ struct ConcreteBox {
   int64_t element = 1;                                // bytes
 };
 
-/// Step 1. env holds the values of the group's variables. An empty box has an extent of 0. `clipped` says whether any point was outside.
+/// True when a side is a buffer with a layout. Its addresses are not affine: clip then gives that side the strides of a dense box, which count
+/// blocks and bytes right (runs of the row-major side) but are no addresses.
+bool has_blocked_side(const Dma& dma, const Group& group);
+
+/// Step 1. env holds the values of the group's variables. An empty box has an extent of 0. `clipped` (may be null) says whether any point was outside.
 ConcreteBox clip(const Dma& dma, const Group& group, const Program& program, std::span<const int64_t> env, bool* clipped);
 /// Steps 2-4, for row-major sides. Appends to out.
 void expand(const ConcreteBox& box, const DmaEngine& engine, std::vector<Descriptor>& out);

@@ -19,10 +19,12 @@ using MemoryId = int;
 using PipeId = int;
 constexpr int kNone = -1;
 
-/// Where a number came from. Keyed in Machine::provenance by the YAML path ("dma.main.startup").
+/// Where a number came from. Keyed in Machine::provenance by the YAML path ("dma.main.startup", "vector.ops[3].latency").
+/// Numbers that the file leaves to their default have the source "default".
 struct Provenance {
   std::string source;
   bool estimated = false;
+  std::string value;             // resolved, with its unit: "290 cycles"
 };
 
 /// Topology level, outermost first (chip, core). The product of the counts is the number of cores that run a Program.
@@ -98,15 +100,20 @@ struct Pipe {
   int64_t issue = 0;             // cycles of the front end per instruction put into the queue
 };
 
-/// One vector operation of one type: which issue port, how long. `op` is a te::Op, or one of load, loadu, store, storeu, splat, load_splat.
+/// One operation of one type: which issue port, how long. `op` is a te::Op, or one of load, loadu, store, storeu, splat, load_splat, const, index,
+/// move, and loop (the counter, compare and branch of one loop iteration; scalar, i64).
+/// `type`: of the operands for comparisons, isnan and isinf; of the result for everything else.
 struct VectorOp {
   std::string op;
   DType type = DType::F32;
   int lanes = 0;                 // of the widest form
+  int min_lanes = 0;             // of the narrowest form; every power of two between exists
   int port = 0;                  // index into Issue::ports
   int64_t latency = 1;           // cycles until the result can be used
   int64_t occupancy = 1;         // cycles until the port takes the next one
-  std::string emit_c;            // template with {d} {0} {1} {2}; empty: the C operator or scalar code
+  /// Template; empty: the C operator or scalar code. Without {d} it is an expression of {0} {1} {2}, with {d} a statement that sets {d}.
+  /// load, loadu, load_splat: {0} is the address; store, storeu: {0} is the value, {1} the address.
+  std::string emit_c;
 };
 
 struct VectorUnit {
@@ -115,10 +122,13 @@ struct VectorUnit {
   int registers = 0;
   std::vector<MemoryId> memories;    // where operands may lie
   std::vector<VectorOp> ops;
-  std::vector<VectorOp> scalar_ops;  // lanes 1; every Op that a kernel may contain needs an entry here or in ops
+  std::vector<VectorOp> scalar_ops;  // lanes 1; complete for every type that appears in it, f32, i32, i64 and bool always do
+  std::map<DType, int> lanes;        // of the widest vectors, per type with vectors
+  std::map<DType, int> min_lanes;    // of the narrowest; equal to lanes when there is one form only
   std::map<DType, std::string> c_types;   // vector type names for the C emitters
   /// Lanes for that type, 1 when it has no vectors.
   int lanes_of(DType type) const;
+  /// The entry that covers that many lanes (1: scalar_ops), or null: the chip does not have the operation in that form.
   const VectorOp* find(std::string_view op, DType type, int lanes) const;
 };
 

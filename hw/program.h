@@ -206,7 +206,7 @@ void for_each_node(B& body, F&& f) {
   }
 }
 
-/// The pipe that executes a leaf, on that machine. For and Let have none (kNone).
+/// The pipe that executes a leaf, on that machine. For, Let and If have none, nor has Barrier, which holds up all pipes (kNone).
 PipeId pipe_of(const Node& node, const Group& group, const Machine& machine);
 
 /// Static checks, always on after lowering and before simulation: boxes inside buffers for the extreme loop values, buffers inside memories

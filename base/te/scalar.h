@@ -5,7 +5,11 @@
 //   * Min(a,b) = a < b ? a : b and Max(a,b) = a > b ? a : b (so a NaN in b is returned, as MINPS/MAXPS do);
 //   * integer Add/Sub/Mul wrap; integer Div truncates towards zero and Mod has the sign of the divisor (ONNX Mod, fmod=0),
 //     Rem has the sign of the dividend (C %); division by zero gives 0;
-//   * comparisons and logic give Bool; Select(c, a, b); Cast float -> int truncates and saturates, NaN -> 0;
+//     for floats Rem is C fmod, and Mod is fmod plus the divisor where their signs differ; of integers, the types' lowest value / -1 wraps;
+//   * Shl and Shr (arithmetic for signed types) by an amount outside [0, bits) give what shifting bit by bit would: 0, or -1 for Shr of a
+//     negative value;
+//   * comparisons and logic give Bool; Select(c, a, b); Cast float -> int truncates and saturates, NaN -> 0; anything -> Bool is x != 0
+//     (so NaN -> true); int -> int wraps; float -> float and int -> float round once;
 //   * Round is half to even;
 //   * Exp2i(x): 2^x for integral x of a float type in [-126, 127] for f32 ([-1022, 1023] for f64), exact; outside: unspecified,
 //     the expansion clamps first;
@@ -14,6 +18,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -33,6 +38,9 @@ enum class Op : uint8_t {
 int arity_of(Op op);
 std::string_view name_of(Op op);
 bool is_transcendental(Op op);
+std::optional<Op> op_from_name(std::string_view name);
+/// Type of the result for operands of that type (Select: of its values; Cast: as asked), or nothing when the operation does not take it.
+std::optional<DType> result_type(Op op, DType operand);
 
 /// One operation. Operands are indices of earlier nodes. Const: `number` (floats) or `integer` (ints, bool).
 /// Load: `integer` is the index into the statement's reads. Index: `integer` is the dim whose position (as I64) it yields.

@@ -30,7 +30,7 @@ struct Dim {
 /// A position in a tensor, each index affine in the statement's dims (VarId = position of the dim in Stmt::dims).
 /// fill: the value outside the tensor (padding); without it every point must be inside.
 /// indirect_axis: that axis' position is index[axis] + value of reads[indirect_read]; the value counts from the end when negative and
-/// is clamped into the tensor (a Gather).
+/// the position is clamped into the tensor (a Gather). The read that delivers the value is of an integer type and is not indirect itself.
 struct Access {
   int tensor = 0;
   std::vector<Affine> index;
@@ -66,7 +66,10 @@ struct Tensor {
   const void* data = nullptr;
 };
 
+/// Product of the extents. Saturates at 2^58, so that a multiplication by bytes_of cannot overflow; a negative extent counts as 0.
 int64_t element_count(const std::vector<int64_t>& shape);
+/// The same, or nothing when the product reaches 2^58 or an extent is negative.
+std::optional<int64_t> checked_element_count(const std::vector<int64_t>& shape);
 
 /// Statements in topological order over one table of tensors.
 struct Module {
@@ -79,7 +82,8 @@ struct Module {
   int root_of(int tensor) const;
 };
 
-/// Identity of the monoid in that type (Max of floats: -infinity; of ints: the lowest value).
+/// Identity of the monoid in that type (Max of floats: -infinity; of ints: the lowest value; And of ints: all ones). A double of a value
+/// that an integer type does not hold (Min of i64) stands for the nearest one that it does.
 double identity_of(Monoid monoid, DType type);
 std::string_view name_of(Monoid monoid);
 /// True for Sum over Mul(a, b) of floats: the accumulation is an Fma.

@@ -1,0 +1,266 @@
+// The analytical default plan: descent from the whole tensor towards tiles that fit and balance, one dim at a time, guided by `estimate`.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "lowering/cost.h"
+#include "lowering/plan.h"
+#include "lowering/stmt_traits.h"
+
+namespace dlcc::lowering {
+
+namespace {
+
+constexpr int kMaxSteps = 80;
+
+/// Extents worth trying for a dim, largest first: splits into k nearly equal parts, and those rounded up to whole vectors.
+std::vector<int64_t> candidates(int64_t extent, int64_t lanes) {
+  std::set<int64_t, std::greater<>> sizes = {extent, 1};
+  for (int64_t parts = 1; parts <= extent; parts += std::max<int64_t>(1, parts / 4)) {
+    const int64_t size = (extent + parts - 1) / parts;
+    sizes.insert(size);
+    sizes.insert(std::min(extent, (size + lanes - 1) / lanes * lanes));
+  }
+  return {sizes.begin(), sizes.end()};
+}
+
+struct Scored {
+  TilePlan plan;
+  double score = INFINITY;     // cycles; beyond kMisfit: how far from fitting
+  std::string refusal;
+};
+constexpr double kMisfit = 1e15;
+
+class Chooser {
+ public:
+  Chooser(const GroupAnalysis& group, const Context& context, int intrinsic, bool double_buffer)
+      : group_(group), context_(context), machine_(context.machine), intrinsic_(intrinsic), double_buffer_(double_buffer) {
+    const te::Stmt& root = group.root_stmt();
+    lanes_ = std::max(machine_.vector.lanes_of(root.body.back().type), 1);
+    for (size_t d = 0; d < root.dims.size(); ++d) {
+      if (root.dims[d].kind == te::DimKind::Par) {
+        knobs_.push_back({static_cast<int>(d), false, candidates(root.dims[d].extent, lanes_), 0});
+      }
+    }
+    if (group.streamed >= 0) {
+      const te::Stmt& streamed = group.stmts[static_cast<size_t>(group.streamed)];
+      for (size_t d = 0; d < streamed.dims.size(); ++d) {
+        if (streamed.dims[d].kind == te::DimKind::Red) {
+          knobs_.push_back({static_cast<int>(d), true, candidates(streamed.dims[d].extent, 1), 0});
+        }
+      }
+    }
+  }
+
+  Scored run() {
+    Scored best = score(positions());
+    for (int step = 0; step < kMaxSteps; ++step) {
+      Scored improved = best;
+      std::vector<size_t> at;
+      for (size_t k = 0; k < knobs_.size(); ++k) {
+        for (int move : {1, 2, 4, -1, -2}) {
+          try_move(k, move, improved, at);
+        }
+      }
+      if (improved.score >= best.score) {
+        break;
+      }
+      best = std::move(improved);
+      for (size_t k = 0; k < knobs_.size(); ++k) {
+        knobs_[k].at = at[k];
+      }
+    }
+    return best;
+  }
+
+  /// Every dim at its smallest: what the error itemises.
+  Scored smallest() {
+    std::vector<size_t> at;
+    for (const Knob& knob : knobs_) {
+      at.push_back(knob.sizes.size() - 1);
+    }
+    return score(at);
+  }
+
+ private:
+  struct Knob {
+    int dim;
+    bool reduction;
+    std::vector<int64_t> sizes;
+    size_t at;
+  };
+
+  std::vector<size_t> positions() const {
+    std::vector<size_t> at;
+    for (const Knob& knob : knobs_) {
+      at.push_back(knob.at);
+    }
+    return at;
+  }
+
+  void try_move(size_t k, int move, Scored& improved, std::vector<size_t>& at_best) {
+    const int64_t to = static_cast<int64_t>(knobs_[k].at) + move;
+    if (to < 0 || to >= static_cast<int64_t>(knobs_[k].sizes.size())) {
+      return;
+    }
+    std::vector<size_t> at = positions();
+    at[k] = static_cast<size_t>(to);
+    Scored candidate = score(at);
+    if (candidate.score < improved.score) {
+      improved = std::move(candidate);
+      at_best = at;
+    }
+  }
+
+  TilePlan plan_at(const std::vector<size_t>& at) const {
+    TilePlan plan;
+    plan.double_buffer = double_buffer_;
+    plan.intrinsic = intrinsic_;
+    const te::Stmt& root = group_.root_stmt();
+    for (const te::Dim& dim : root.dims) {
+      plan.tile.push_back(dim.extent);
+    }
+    if (group_.streamed >= 0) {
+      plan.red_tile.assign(group_.stmts[static_cast<size_t>(group_.streamed)].dims.size(), 0);
+    }
+    for (size_t k = 0; k < knobs_.size(); ++k) {
+      const int64_t size = knobs_[k].sizes[at[k]];
+      (knobs_[k].reduction ? plan.red_tile : plan.tile)[static_cast<size_t>(knobs_[k].dim)] = size;
+    }
+    for (size_t d = 0; d < root.dims.size(); ++d) {
+      if (root.dims[d].kind == te::DimKind::Par && plan.tile[d] < root.dims[d].extent) {
+        plan.order.push_back(static_cast<int>(d));
+      }
+    }
+    return plan;
+  }
+
+  /// Best over the choice of the innermost tile loop, which decides what is kept from tile to tile.
+  Scored score(const std::vector<size_t>& at) {
+    TilePlan plan = plan_at(at);
+    const std::vector<int> natural = plan.order;
+    Scored best = score_order(plan);
+    if (best.score >= kMisfit) {
+      return best;
+    }
+    for (size_t inner = 0; inner + 1 < natural.size(); ++inner) {
+      plan.order = natural;
+      std::rotate(plan.order.begin() + static_cast<int64_t>(inner), plan.order.begin() + static_cast<int64_t>(inner) + 1, plan.order.end());
+      Scored candidate = score_order(plan);
+      if (candidate.score < best.score) {
+        best = std::move(candidate);
+      }
+    }
+    return best;
+  }
+
+  Scored score_order(TilePlan& plan) {
+    const RegionMap regions = propagate(group_, plan);
+    if (intrinsic_ >= 0) {
+      plan.micro = micro_tile(regions);
+    }
+    const BufferPlan buffers = plan_buffers(group_, plan, regions, machine_);
+    Scored scored{plan, 0, ""};
+    if (buffers.overflow > 0) {
+      scored.score = kMisfit * (1 + static_cast<double>(buffers.overflow) / 1024);
+      scored.refusal = itemise(buffers, machine_);
+      if (context_.explain.enabled()) {
+        context_.explain.add(group_.name, print(plan, group_) + " refused: " + scored.refusal);
+      }
+    } else {
+      scored.score = estimate(group_, plan, regions, buffers, machine_).total;
+    }
+    return scored;
+  }
+
+  /// As much of each axis as one call takes, shrunk (longest first) until two slots of every operand fit its memory.
+  std::vector<int64_t> micro_tile(const RegionMap& regions) const {
+    const IntrinsicMatch& match = group_.intrinsics[static_cast<size_t>(intrinsic_)];
+    const hw::Intrinsic& intrinsic = machine_.intrinsics[static_cast<size_t>(match.intrinsic)];
+    std::vector<int64_t> micro;
+    for (size_t a = 0; a < match.axis_to_dim.size(); ++a) {
+      const int d = match.axis_to_dim[a];
+      const int64_t extent = d < 0 ? 1 : regions.dims[static_cast<size_t>(group_.streamed)][static_cast<size_t>(d)].size;
+      micro.push_back(std::min(extent, max_extent_of_axis(intrinsic, static_cast<int>(a))));
+    }
+    while (!operands_fit(intrinsic, micro)) {
+      auto longest = std::max_element(micro.begin(), micro.end());
+      if (*longest == 1) {
+        break;   // plan_buffers reports the overflow
+      }
+      *longest = (*longest + 1) / 2;
+    }
+    return micro;
+  }
+
+  bool operands_fit(const hw::Intrinsic& intrinsic, const std::vector<int64_t>& micro) const {
+    std::map<hw::MemoryId, int64_t> used;
+    for (const te::Access& read : intrinsic.semantics.reads) {
+      const hw::IntrinsicOperand& operand = intrinsic.operands[static_cast<size_t>(read.tensor)];
+      if (read.tensor == intrinsic.semantics.output || operand.memory == machine_.work_memory()) {
+        continue;
+      }
+      hw::Buffer buffer;
+      buffer.type = operand.type;
+      for (const te::Affine& index : read.index) {
+        buffer.shape.push_back(micro[static_cast<size_t>(index.terms().front().var)]);
+      }
+      for (const hw::Layout& layout : machine_.layouts) {
+        if (layout.name == operand.layout) {
+          buffer.layout = layout.axes;
+        }
+      }
+      const hw::Memory& memory = machine_.memories[static_cast<size_t>(operand.memory)];
+      const int64_t align = std::max<int64_t>(memory.align, 1);
+      const int64_t slot = (buffer.storage_elements() * bytes_of(buffer.type) + align - 1) / align * align;
+      used[operand.memory] += slot * (double_buffer_ ? 2 : 1);
+    }
+    return std::all_of(used.begin(), used.end(), [&](const auto& entry) {
+      return entry.second <= machine_.memories[static_cast<size_t>(entry.first)].usable();
+    });
+  }
+
+  const GroupAnalysis& group_;
+  const Context& context_;
+  const hw::Machine& machine_;
+  const int intrinsic_;
+  const bool double_buffer_;
+  int64_t lanes_ = 1;
+  std::vector<Knob> knobs_;
+};
+
+Diags nothing_fits(const GroupAnalysis& group, const Scored& smallest, const Context& context) {
+  const RegionMap regions = propagate(group, smallest.plan);
+  const BufferPlan buffers = plan_buffers(group, smallest.plan, regions, context.machine);
+  std::string knob;
+  for (const hw::Memory& memory : context.machine.memories) {
+    if (memory.name == buffers.overflow_memory) {
+      knob = fmt::format("memories.{}.size of at least {} bytes would fit it", memory.name, memory.size + buffers.overflow);
+    }
+  }
+  return error(group.name, fmt::format("no tile fits: the smallest ({}) {}; {}", print(smallest.plan, group), smallest.refusal, knob));
+}
+
+}  // namespace
+
+Result<TilePlan> choose_plan(const GroupAnalysis& group, const Context& context) {
+  Scored best;
+  for (int intrinsic = -1; intrinsic < std::min<int>(1, static_cast<int>(group.intrinsics.size())); ++intrinsic) {
+    Scored found = Chooser(group, context, intrinsic, true).run();
+    if (found.score < best.score) {
+      best = std::move(found);
+    }
+  }
+  if (best.score >= kMisfit) {
+    best = Chooser(group, context, -1, false).run();
+  }
+  if (best.score >= kMisfit) {
+    return nothing_fits(group, Chooser(group, context, -1, false).smallest(), context);
+  }
+  return best.plan;
+}
+
+}  // namespace dlcc::lowering

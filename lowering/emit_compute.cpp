@@ -1,0 +1,287 @@
+// The computing leaves: statements on their boxes, fills, and intrinsic calls over micro tiles.
+#include <algorithm>
+
+#include "lowering/emit.h"
+#include "lowering/stmt_traits.h"
+
+namespace dlcc::lowering {
+
+using hw::LetOp;
+
+hw::PipeId GroupEmitter::pipe_of_stmt(int stmt) const {
+  if (plan_.intrinsic >= 0 && stmt == group_.streamed) {
+    const IntrinsicMatch& match = group_.intrinsics[static_cast<size_t>(plan_.intrinsic)];
+    return machine().intrinsics[static_cast<size_t>(match.intrinsic)].pipe;
+  }
+  return machine().vector.pipe;
+}
+
+Affine GroupEmitter::Iteration::at(const Affine& over_dims) const {
+  Affine out(over_dims.constant());
+  for (const te::Term& term : over_dims.terms()) {
+    out += point[static_cast<size_t>(term.var)] * term.coef;
+  }
+  return out;
+}
+
+GroupEmitter::Iteration GroupEmitter::iterate(Scope& scope, int id, bool with_reductions) {
+  const te::Stmt& stmt = group_.stmts[static_cast<size_t>(id)];
+  Iteration at;
+  for (size_t d = 0; d < stmt.dims.size(); ++d) {
+    if (stmt.dims[d].kind != te::DimKind::Par && !with_reductions) {
+      at.lo.push_back(0);
+      at.point.push_back(0);
+      continue;
+    }
+    const Clipped c = clip(scope, regions_.dims[static_cast<size_t>(id)][d]);
+    at.dims.push_back(new_dim(dim_name(stmt, static_cast<int>(d)), c.extent, c.max_extent, stmt.dims[d].kind));
+    at.lo.push_back(c.lo);
+    at.point.push_back(c.lo + Affine::var(at.dims.back().var));
+  }
+  return at;
+}
+
+/// Position in the statement's own buffer: over its Par dims for the root, over the tensor's dims otherwise.
+std::vector<Affine> GroupEmitter::write_index(Scope& scope, int id, const Iteration& at) const {
+  const te::Stmt& stmt = group_.stmts[static_cast<size_t>(id)];
+  const Box& box = regions_.outputs[static_cast<size_t>(id)];
+  std::vector<Affine> index;
+  if (id == group_.root()) {
+    for (size_t d = 0; d < stmt.dims.size(); ++d) {
+      if (stmt.dims[d].kind == te::DimKind::Par) {
+        index.push_back(at.point[d] - in_scope(box[index.size()].lo, scope));
+      }
+    }
+    return index;
+  }
+  for (size_t axis = 0; axis < stmt.write.index.size(); ++axis) {
+    index.push_back(at.at(stmt.write.index[axis]) - in_scope(box[axis].lo, scope));
+  }
+  return index;
+}
+
+int GroupEmitter::load_of(int stmt, int read) const {
+  for (size_t l = 0; l < regions_.loads.size(); ++l) {
+    for (const Load::User& user : regions_.loads[l].users) {
+      if (user.stmt == stmt && user.read == read) {
+        return static_cast<int>(l);
+      }
+    }
+  }
+  DLCC_CHECK(false) << "a read without a load";
+  return -1;
+}
+
+hw::View GroupEmitter::read_view(Scope& scope, int id, int read, const Iteration& at, const SlotOf& slot_of) {
+  const te::Access& access = group_.stmts[static_cast<size_t>(id)].reads[static_cast<size_t>(read)];
+  const int producer = group_.tensors[static_cast<size_t>(access.tensor)].producer;
+  int source = 0;
+  std::vector<Affine> origin;
+  if (producer >= 0) {
+    source = buffers_.of_stmt[static_cast<size_t>(producer)];
+    for (const Range& range : regions_.outputs[static_cast<size_t>(producer)]) {
+      origin.push_back(in_scope(range.lo, scope));
+    }
+  } else {
+    const int load = load_of(id, read);
+    source = buffers_.of_load[static_cast<size_t>(load)];
+    origin = load_origin(scope, regions_.loads[static_cast<size_t>(load)]);
+  }
+  hw::View view{hw::ObjectKind::Buffer, source, slot_of(source), {}};
+  for (size_t axis = 0; axis < access.index.size(); ++axis) {
+    view.index.push_back(at.at(access.index[axis]) - origin[axis]);
+  }
+  return view;
+}
+
+void GroupEmitter::fill_borders(Scope& scope, int id, const SlotOf& slot_of) {
+  const std::optional<double>& value = regions_.output_fill[static_cast<size_t>(id)];
+  const Box& box = regions_.outputs[static_cast<size_t>(id)];
+  const bool clipped = std::any_of(box.begin(), box.end(), [](const Range& range) { return range.clipped(); });
+  if (!value || !clipped) {
+    return;
+  }
+  const int target = buffers_.of_stmt[static_cast<size_t>(id)];
+  hw::Fill fill{pipe_of_stmt(id), {}, {hw::ObjectKind::Buffer, target, slot_of(target), {}}, *value};
+  for (size_t axis = 0; axis < box.size(); ++axis) {
+    fill.box.push_back(new_dim("z" + std::to_string(axis), box[axis].size, box[axis].size));
+    fill.dst.index.push_back(Affine::var(fill.box.back().var));
+  }
+  append(scope, std::move(fill));
+}
+
+void GroupEmitter::fill_identity(Scope& scope, int id, const SlotOf& slot_of) {
+  const te::Stmt& stmt = group_.stmts[static_cast<size_t>(id)];
+  const int target = buffers_.of_stmt[static_cast<size_t>(id)];
+  Iteration at = iterate(scope, id, false);
+  hw::Fill fill;
+  fill.pipe = pipe_of_stmt(id);
+  fill.dst = {hw::ObjectKind::Buffer, target, slot_of(target), write_index(scope, id, at)};
+  fill.box = std::move(at.dims);
+  fill.value = te::identity_of(stmt.monoid, stmt.body.back().type);
+  append(scope, std::move(fill));
+}
+
+void GroupEmitter::compute(Scope& scope, int id, const SlotOf& slot_of) {
+  const te::Stmt& stmt = group_.stmts[static_cast<size_t>(id)];
+  const int target = buffers_.of_stmt[static_cast<size_t>(id)];
+  Iteration at = iterate(scope, id, true);
+  hw::Compute leaf;
+  leaf.name = stmt.name;
+  leaf.pipe = pipe_of_stmt(id);
+  leaf.write = {hw::ObjectKind::Buffer, target, slot_of(target), write_index(scope, id, at)};
+  for (size_t r = 0; r < stmt.reads.size(); ++r) {
+    leaf.reads.push_back({read_view(scope, id, static_cast<int>(r), at, slot_of), stmt.reads[r].indirect_axis, stmt.reads[r].indirect_read});
+  }
+  leaf.body = stmt.body;
+  const auto is_index = [](const te::ScalarNode& node) { return node.op == te::Op::Index; };
+  if (std::any_of(stmt.body.begin(), stmt.body.end(), is_index)) {
+    leaf.index_base = at.lo;
+  }
+  leaf.accumulate = stmt.kind == te::StmtKind::Reduce;
+  leaf.monoid = stmt.monoid;
+  leaf.dims = std::move(at.dims);
+  append(scope, std::move(leaf));
+}
+
+namespace {
+
+/// Loops over micro tiles, one a dim of the statement: count * step covers the dim's extent of this step.
+struct MicroLoop {
+  VarId var = 0;
+  Affine count;
+  int64_t max_count = 1;
+  int64_t step = 1;
+  Affine extent;
+};
+
+}  // namespace
+
+void GroupEmitter::operand_transfer(Scope& scope, int operand, const Iteration& at, const std::vector<hw::BoxDim>& axes, const std::vector<Affine>& base,
+                                    const Affine& slot, const SlotOf& slot_of) {
+  const IntrinsicMatch& match = group_.intrinsics[static_cast<size_t>(plan_.intrinsic)];
+  const hw::Intrinsic& intrinsic = machine().intrinsics[static_cast<size_t>(match.intrinsic)];
+  const int target = buffers_.of_operand[static_cast<size_t>(operand)];
+  hw::Dma dma;
+  std::map<VarId, VarId> own;   // axis variable -> this transfer's variable
+  dma.dst = {hw::ObjectKind::Buffer, target, slot, {}};
+  for (const te::Access& read : intrinsic.semantics.reads) {
+    if (read.tensor != operand) {
+      continue;
+    }
+    for (const Affine& index : read.index) {
+      const hw::BoxDim& axis = axes[static_cast<size_t>(index.terms().front().var)];
+      dma.box.push_back(new_dim("p" + std::to_string(dma.box.size()), axis.extent, axis.max_extent));
+      own[axis.var] = dma.box.back().var;
+      dma.dst.index.push_back(Affine::var(dma.box.back().var));
+    }
+    break;
+  }
+  Iteration point = at;
+  for (size_t d = 0; d < point.point.size(); ++d) {
+    point.point[d] = base[d].rename([&](VarId v) { return own.contains(v) ? own.at(v) : v; });
+  }
+  dma.src = read_view(scope, group_.streamed, match.operand_to_read[static_cast<size_t>(operand)], point, slot_of);
+  dma.path = path(buffer(dma.src.object).memory, buffer(target).memory);
+  append(scope, std::move(dma));
+}
+
+void GroupEmitter::compute_by_intrinsic(Scope& scope, const Affine& step, const SlotOf& slot_of, const MicroHooks& hooks) {
+  const int id = group_.streamed;
+  const te::Stmt& stmt = group_.stmts[static_cast<size_t>(id)];
+  const IntrinsicMatch& match = group_.intrinsics[static_cast<size_t>(plan_.intrinsic)];
+  const hw::Intrinsic& intrinsic = machine().intrinsics[static_cast<size_t>(match.intrinsic)];
+  const Iteration whole = iterate(scope, id, true);
+  std::vector<MicroLoop> loops(stmt.dims.size());
+  for (size_t d = 0; d < stmt.dims.size(); ++d) {
+    MicroLoop& micro = loops[d];
+    for (size_t a = 0; a < match.axis_to_dim.size(); ++a) {
+      micro.step = match.axis_to_dim[a] == static_cast<int>(d) ? plan_.micro[a] : micro.step;
+    }
+    micro.extent = whole.dims[d].extent;
+    micro.max_count = (whole.dims[d].max_extent + micro.step - 1) / micro.step;
+    micro.count = let(scope, LetOp::FloorDiv, micro.extent + (micro.step - 1), micro.step);
+    micro.var = new_var(dim_name(stmt, static_cast<int>(d)) + ".m");
+  }
+  // The number of this call within the tile, for alternating slots, and how many reduction loops have already run.
+  Affine ordinal = 0, reduced = let(scope, LetOp::Mod, step, regions_.steps);
+  int64_t calls = 1;
+  for (size_t d = stmt.dims.size(); d-- > 0;) {
+    ordinal += Affine::var(loops[d].var, calls);
+    calls *= loops[d].max_count;
+    if (stmt.dims[d].kind == te::DimKind::Red) {
+      reduced += Affine::var(loops[d].var);
+    }
+  }
+  const auto call = [&](Scope& inner) {
+    std::vector<hw::BoxDim> axes;
+    std::vector<Affine> base = whole.lo;
+    for (size_t d = 0; d < stmt.dims.size(); ++d) {
+      base[d] += Affine::var(loops[d].var, loops[d].step);
+    }
+    for (size_t a = 0; a < match.axis_to_dim.size(); ++a) {
+      const int d = match.axis_to_dim[a];
+      const Affine left = d < 0 ? Affine(1) : loops[static_cast<size_t>(d)].extent - Affine::var(loops[static_cast<size_t>(d)].var, plan_.micro[a]);
+      const Affine extent = let(inner, LetOp::Min, left, plan_.micro[a]);
+      axes.push_back(new_dim(intrinsic.semantics.axes[a], extent, plan_.micro[a], intrinsic.semantics.axis_kinds[a]));
+      if (d >= 0) {
+        base[static_cast<size_t>(d)] += Affine::var(axes.back().var);
+      }
+    }
+    const Affine slot = let(inner, LetOp::Mod, ordinal + step * calls, plan_.double_buffer ? 2 : 1);
+    hooks.before_operands(inner, slot);
+    for (size_t o = 0; o < intrinsic.operands.size(); ++o) {
+      if (buffers_.of_operand[o] >= 0) {
+        operand_transfer(inner, static_cast<int>(o), whole, axes, base, slot, slot_of);
+      }
+    }
+    hooks.after_operands(inner, slot);
+    hw::IntrinCall leaf;
+    leaf.intrinsic = match.intrinsic;
+    Iteration point = whole;
+    point.point = base;
+    for (size_t o = 0; o < intrinsic.operands.size(); ++o) {
+      const int own = buffers_.of_operand[o];
+      if (static_cast<int>(o) == intrinsic.semantics.output) {
+        const int target = buffers_.of_stmt[static_cast<size_t>(id)];
+        leaf.operands.push_back({hw::ObjectKind::Buffer, target, slot_of(target), write_index(inner, id, point)});
+      } else if (own < 0) {
+        leaf.operands.push_back(read_view(inner, id, match.operand_to_read[o], point, slot_of));
+      } else {
+        hw::View view{hw::ObjectKind::Buffer, own, slot, {}};
+        for (const te::Access& read : intrinsic.semantics.reads) {
+          if (read.tensor == static_cast<int>(o)) {
+            for (const Affine& index : read.index) {
+              view.index.push_back(Affine::var(axes[static_cast<size_t>(index.terms().front().var)].var));
+            }
+            break;
+          }
+        }
+        leaf.operands.push_back(std::move(view));
+      }
+    }
+    leaf.params.assign(intrinsic.params.size(), 0);
+    for (size_t a = 0; a < axes.size(); ++a) {
+      if (const int p = param_of_axis(intrinsic, static_cast<int>(a)); p >= 0) {
+        leaf.params[static_cast<size_t>(p)] = axes[a].extent;
+      }
+    }
+    if (intrinsic.semantics.init_param >= 0) {
+      leaf.params[static_cast<size_t>(intrinsic.semantics.init_param)] = Affine(1) - let(inner, LetOp::Min, reduced, 1);
+    }
+    leaf.box = std::move(axes);
+    hooks.before_call(inner, slot);
+    append(inner, std::move(leaf));
+    hooks.after_call(inner, slot);
+  };
+  std::function<void(Scope&, size_t)> nest = [&](Scope& outer, size_t d) {
+    if (d == loops.size()) {
+      call(outer);
+      return;
+    }
+    loop(outer, loops[d].var, 0, loops[d].count, [&](Scope& inner) { nest(inner, d + 1); });
+  };
+  nest(scope, 0);
+}
+
+}  // namespace dlcc::lowering

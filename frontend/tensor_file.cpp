@@ -1,37 +1,44 @@
-// TensorProto file <-> te::Array.
 #include "frontend/tensor_file.h"
 
 #include <onnx/onnx_pb.h>
 
-#include <limits>
+#include <fstream>
 
+#include "base/files.h"
 #include "frontend/onnx_tensor.h"
 
 namespace dlcc::frontend {
 
-Result<NamedArray> read_tensor_file(const std::filesystem::path& path) {
+Result<TensorFile> read_tensor_file(const std::filesystem::path& path) {
   DLCC_TRY(const auto file, MappedFile::open(path));
-  const auto bytes = file->bytes();
+  const std::string where = path.string();
   onnx::TensorProto proto;
-  if (bytes.size() > static_cast<size_t>(std::numeric_limits<int>::max()) ||
-      !proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) || !proto.has_data_type()) {
-    return error(path.string(), "not an ONNX tensor file");
+  if (!proto.ParseFromArray(file->bytes().data(), static_cast<int>(file->bytes().size())) || !proto.has_data_type()) {
+    return error(where, "not an ONNX tensor");
   }
-  const std::filesystem::path folder = path.parent_path();
-  ExternalFiles files(path.string(), folder.empty() ? std::filesystem::path(".") : folder);
-  DLCC_TRY(const ConstantTensor tensor, read_tensor(proto, path.string(), "tensor '" + proto.name() + "'", files, true));
-  return NamedArray{proto.name(), to_array(tensor)};
+  ExternalFiles files(where, path.parent_path());
+  DLCC_TRY(const ConstantTensor tensor, read_tensor(proto, where, "tensor '" + proto.name() + "'", files, true));
+  return TensorFile{proto.name(), to_array(tensor)};
 }
 
-std::string tensor_file_bytes(const std::string& name, const te::Array& array) {
+Status write_tensor_file(const std::filesystem::path& path, const TensorFile& tensor) {
   onnx::TensorProto proto;
-  proto.set_name(name);
-  proto.set_data_type(onnx_from_dtype(array.type));
-  for (const int64_t dim : array.shape) {
-    proto.add_dims(dim);
+  proto.set_name(tensor.name);
+  proto.set_data_type(onnx_from_dtype(tensor.value.type));
+  for (int64_t extent : tensor.value.shape) {
+    proto.add_dims(extent);
   }
-  proto.set_raw_data(array.data.data(), array.data.size());
-  return proto.SerializeAsString();
+  proto.set_raw_data(tensor.value.data.data(), tensor.value.data.size());
+  const std::filesystem::path temporary = path.string() + ".tmp";
+  {
+    std::ofstream out(temporary, std::ios::binary);
+    if (!proto.SerializeToOstream(&out)) {
+      return error(path.string(), "cannot write");
+    }
+  }
+  std::error_code failed;
+  std::filesystem::rename(temporary, path, failed);
+  return failed ? Status(error(path.string(), "cannot write: " + failed.message())) : ok_status();
 }
 
 }  // namespace dlcc::frontend

@@ -1,4 +1,4 @@
-// Tensors in files: ONNX's TensorProto (test data sets: input_N.pb, output_N.pb), both ways.
+// One ONNX TensorProto in a file, as the backend test sets hold inputs and outputs.
 #pragma once
 
 #include <filesystem>
@@ -9,13 +9,12 @@
 
 namespace dlcc::frontend {
 
-struct NamedArray {
+struct TensorFile {
   std::string name;
-  te::Array array;
+  te::Array value;
 };
-
-Result<NamedArray> read_tensor_file(const std::filesystem::path& path);
-/// The bytes of a TensorProto file with raw data.
-std::string tensor_file_bytes(const std::string& name, const te::Array& array);
+Result<TensorFile> read_tensor_file(const std::filesystem::path& path);
+/// Raw data, little-endian. The file appears complete or not at all.
+Status write_tensor_file(const std::filesystem::path& path, const TensorFile& tensor);
 
 }  // namespace dlcc::frontend

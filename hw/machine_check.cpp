@@ -20,11 +20,11 @@ class Checker {
   void run() {
     levels();
     for (const Memory& memory : m_.memories) {
-      check(fmt::format("memories.{}", memory.name), [&](const std::string& at) { memory_entry(memory, at); });
+      memory_entry(memory, "memories." + memory.name);
     }
     global_memory();
     for (const DmaEngine& engine : m_.dma) {
-      check(fmt::format("dma.{}", engine.name), [&](const std::string& at) { dma_entry(engine, at); });
+      dma_entry(engine, "dma." + engine.name);
     }
     pipes_of_engines();
     for (size_t i = 0; i < m_.paths.size(); ++i) {
@@ -60,19 +60,21 @@ class Checker {
     }
   }
 
+  /// Reports unless one of the values that the finding rests on was found wrong already.
+  void require(bool holds, const std::string& at, std::initializer_list<const char*> keys, const std::string& message) {
+    const bool known = std::any_of(keys.begin(), keys.end(), [&](const char* key) { return r_.bad(at + "." + key); });
+    if (!holds && !known) {
+      r_.report(at + "." + *keys.begin(), message);
+    }
+  }
+
   void memory_entry(const Memory& memory, const std::string& at) {
-    if (memory.reserved >= memory.size) {
-      r_.report(at + ".reserved", fmt::format("{} bytes reserved of a memory of {} leave nothing", memory.reserved, memory.size));
-    }
-    if (!is_power_of_two(memory.align)) {
-      r_.report(at + ".align", fmt::format("an alignment is a power of two, not {}", memory.align));
-    }
-    if (memory.kind == MemoryKind::Global && memory.per_core) {
-      r_.report(at + ".per_core", fmt::format("the global memory '{}' cannot be per core", memory.name));
-    }
-    if (memory.kind != MemoryKind::Global && memory.bytes_per_cycle <= 0) {
-      r_.report(at + ".bandwidth", fmt::format("memory '{}' lacks the key 'bandwidth'", memory.name));
-    }
+    const bool global = memory.kind == MemoryKind::Global;
+    require(memory.reserved < memory.size, at, {"reserved", "size"},
+            fmt::format("{} bytes reserved of a memory of {} leave nothing", memory.reserved, memory.size));
+    require(is_power_of_two(memory.align), at, {"align"}, fmt::format("an alignment is a power of two, not {}", memory.align));
+    require(!(global && memory.per_core), at, {"per_core", "kind"}, fmt::format("the global memory '{}' cannot be per core", memory.name));
+    require(global || memory.bytes_per_cycle > 0, at, {"bandwidth", "kind"}, fmt::format("memory '{}' lacks the key 'bandwidth'", memory.name));
   }
 
   void global_memory() {
@@ -83,25 +85,21 @@ class Checker {
   }
 
   void dma_entry(const DmaEngine& engine, const std::string& at) {
-    if (!is_power_of_two(engine.granule)) {
-      r_.report(at + ".granule", fmt::format("a granule is a power of two, not {}", engine.granule));
+    require(is_power_of_two(engine.granule), at, {"granule"}, fmt::format("a granule is a power of two, not {}", engine.granule));
+    require(is_power_of_two(engine.align), at, {"align"}, fmt::format("an alignment is a power of two, not {}", engine.align));
+    require(engine.rmw_factor >= 1, at, {"rmw_factor"}, fmt::format("a penalty is at least 1, not {}", engine.rmw_factor));
+    require(engine.max_block == 0 || engine.max_block >= engine.align, at, {"max_block", "align"},
+            fmt::format("a block of {} B is below the alignment of {}", engine.max_block, engine.align));
+    require(engine.max_bytes == 0 || engine.max_bytes >= engine.align, at, {"max_bytes", "align"},
+            fmt::format("a descriptor of {} B is below the alignment of {}", engine.max_bytes, engine.align));
+    const int cores = engine.rate.empty() ? 1 : engine.rate.rbegin()->first;
+    if (!r_.bad("levels")) {
+      require(cores <= m_.core_count(), at, {"rate"}, fmt::format("a rate for {} cores on a chip with {}", cores, m_.core_count()));
     }
-    if (!is_power_of_two(engine.align)) {
-      r_.report(at + ".align", fmt::format("an alignment is a power of two, not {}", engine.align));
-    }
-    if (engine.rmw_factor < 1) {
-      r_.report(at + ".rmw_factor", fmt::format("a penalty is at least 1, not {}", engine.rmw_factor));
-    }
-    for (const auto& [name, limit] : {std::pair{"max_block", engine.max_block}, {"max_bytes", engine.max_bytes}}) {
-      if (limit != 0 && limit < engine.align) {
-        r_.report(fmt::format("{}.{}", at, name), fmt::format("{} = {} is below the alignment of {}", name, limit, engine.align));
-      }
-    }
-    if (engine.rate.rbegin()->first > m_.core_count()) {
-      r_.report(at + ".rate", fmt::format("a rate for {} cores on a chip with {}", engine.rate.rbegin()->first, m_.core_count()));
-    }
-    if (std::none_of(m_.paths.begin(), m_.paths.end(), [&](const Path& path) { return &m_.dma[static_cast<size_t>(std::max(0, path.engine))] == &engine; }) &&
-        !r_.bad("paths")) {
+    const bool used = std::any_of(m_.paths.begin(), m_.paths.end(), [&](const Path& path) {
+      return path.engine >= 0 && m_.dma[static_cast<size_t>(path.engine)].name == engine.name;
+    });
+    if (!used && !r_.bad("paths")) {
       r_.report(at, fmt::format("no path uses the engine '{}'", engine.name));
     }
   }

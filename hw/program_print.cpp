@@ -41,15 +41,6 @@
 namespace dlcc::hw {
 namespace {
 
-std::string join(const std::vector<std::string>& items) {
-  std::string out;
-  for (const std::string& item : items) {
-    out += out.empty() ? "" : ", ";
-    out += item;
-  }
-  return out;
-}
-
 template <class T, class F>
 std::string list(const std::vector<T>& items, F&& print_item) {
   std::string out;

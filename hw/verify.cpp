@@ -90,7 +90,7 @@ std::string shape_problem(const Buffer& buffer) {
   if (saturated_product(buffer.shape) >= kHuge || saturated_product(buffer.pitch) >= kHuge) {
     return "the shape is too large to count";
   }
-  return layout_problem(buffer);
+  return buffer.layout.empty() ? std::string() : layout_problem(buffer);
 }
 
 std::string buffer_problem(const Buffer& buffer, const Machine& machine) {

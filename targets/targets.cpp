@@ -9,8 +9,12 @@
 namespace dlcc::targets {
 namespace {
 
-Result<Emitted> emit_nothing(const hw::Program&, const hw::Machine&) { return Emitted{}; }
-Result<std::string> no_text(const hw::Program&, const hw::Machine&, std::string_view) { return std::string(); }
+Result<Emitted> emit_nothing(const hw::Program&, const hw::Machine&) {
+  return Emitted{};
+}
+Result<std::string> no_text(const hw::Program&, const hw::Machine&, std::string_view) {
+  return std::string();
+}
 
 constexpr std::array<Target, 3> kTargets = {{
     {"none", emit_nothing, no_text},
@@ -20,7 +24,9 @@ constexpr std::array<Target, 3> kTargets = {{
 
 }  // namespace
 
-std::span<const Target> all_targets() { return kTargets; }
+std::span<const Target> all_targets() {
+  return kTargets;
+}
 
 const Target* find_target(std::string_view name) {
   const auto it = std::find_if(kTargets.begin(), kTargets.end(), [&](const Target& t) { return t.name == name; });

@@ -34,7 +34,7 @@ struct Dim {
 struct Access {
   int tensor = 0;
   std::vector<Affine> index;
-  std::optional<double> fill;
+  std::optional<double> fill = std::nullopt;
   int indirect_axis = -1;
   int indirect_read = -1;
   friend bool operator==(const Access&, const Access&) = default;

@@ -51,13 +51,16 @@ static void write_file(const char* path, const void* data, size_t bytes) {
 
 int main(int argc, char** argv) {
   if (argc != 2 + DLCC_MODEL_INPUTS + DLCC_MODEL_OUTPUTS) {
-    fprintf(stderr, "usage: link_model WEIGHTS INPUT... OUTPUT...  (%d inputs, %d outputs)\n", DLCC_MODEL_INPUTS, DLCC_MODEL_OUTPUTS);
+    fprintf(stderr, "usage: link_model WEIGHTS INPUT... OUTPUT...  (%d inputs, %d outputs)\n", DLCC_MODEL_INPUTS,
+            DLCC_MODEL_OUTPUTS);
     return 1;
   }
   void* weights = strcmp(argv[1], "-") == 0 ? NULL : read_file(argv[1], DLCC_MODEL_WEIGHTS_BYTES);
   const int status = dlcc_model_init(weights, weights == NULL ? 0 : DLCC_MODEL_WEIGHTS_BYTES);
   if (status != 0) {
-    fail("dlcc_model_init failed:", status == 1 ? "this processor cannot run the code" : status == 2 ? "weights missing" : "no memory");
+    fail("dlcc_model_init failed:", status == 1   ? "this processor cannot run the code"
+                                    : status == 2 ? "weights missing"
+                                                  : "no memory");
   }
   void* inputs[DLCC_MODEL_INPUTS + 1];
   void* outputs[DLCC_MODEL_OUTPUTS + 1];

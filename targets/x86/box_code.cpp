@@ -1,4 +1,5 @@
-// Box copies and fills. The dims are merged at run time (a tile that covers whole rows becomes one memcpy), then one call a level.
+// Box copies and fills. The dims are merged at run time (a tile that covers whole rows becomes one memcpy), then one
+// call a level.
 #include "targets/x86/box_code.h"
 
 #include <string>
@@ -52,7 +53,8 @@ llvm::Function* BoxCode::merger() {
   }
   auto& b = ir_.b;
   const llvm::IRBuilderBase::InsertPointGuard guard(b);
-  merger_ = ir_.define("merge_dims", b.getInt64Ty(), {ir_.pointer_type(), b.getInt64Ty()}, llvm::GlobalValue::InternalLinkage);
+  merger_ = ir_.define("merge_dims", b.getInt64Ty(), {ir_.pointer_type(), b.getInt64Ty()},
+                       llvm::GlobalValue::InternalLinkage);
   Value* const dims = merger_->getArg(0);
   Value* count = ir_.alloca_at_entry(b.getInt64Ty());
   b.CreateStore(ir_.i64(0), count);
@@ -89,14 +91,15 @@ llvm::Function* BoxCode::copier(int element_bytes) {
   auto& b = ir_.b;
   const llvm::IRBuilderBase::InsertPointGuard guard(b);
   llvm::Type* const pointer = ir_.pointer_type();
-  function = ir_.define("copy_box_" + std::to_string(element_bytes), b.getVoidTy(), {pointer, pointer, pointer, b.getInt64Ty()},
-                        llvm::GlobalValue::InternalLinkage);
+  function = ir_.define("copy_box_" + std::to_string(element_bytes), b.getVoidTy(),
+                        {pointer, pointer, pointer, b.getInt64Ty()}, llvm::GlobalValue::InternalLinkage);
   Value* const dst = function->getArg(0);
   Value* const src = function->getArg(1);
   Value* const dims = function->getArg(2);
   Value* const rank = function->getArg(3);
   ir_.when(b.CreateICmpEQ(rank, ir_.i64(0)), [&] {
-    b.CreateAlignedStore(b.CreateAlignedLoad(ir_.integer_type(8 * element_bytes), src, llvm::Align(1)), dst, llvm::Align(1));
+    b.CreateAlignedStore(b.CreateAlignedLoad(ir_.integer_type(8 * element_bytes), src, llvm::Align(1)), dst,
+                         llvm::Align(1));
   });
   ir_.when(b.CreateICmpEQ(rank, ir_.i64(1)), [&] { copy_row(dst, src, dims, element_bytes); });
   ir_.when(b.CreateICmpSGT(rank, ir_.i64(1)), [&] {

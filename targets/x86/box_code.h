@@ -7,7 +7,8 @@
 
 namespace dlcc::targets::x86 {
 
-/// The dims of a box travel as an array of i64 triples, outermost first: extent, byte stride of dst, byte stride of src.
+/// The dims of a box travel as an array of i64 triples, outermost first: extent, byte stride of dst, byte stride of
+/// src.
 constexpr int kDimWords = 3;
 
 class BoxCode {
@@ -15,7 +16,8 @@ class BoxCode {
   explicit BoxCode(Ir& ir) : ir_(ir) {}
   /// Emits a call: dst[...] = src[...] over the box; nothing when an extent is not positive. `dims` is clobbered.
   void copy(Value* dst, Value* src, Value* dims, int rank, int element_bytes);
-  /// dst[...] = value (an integer of the element's size) over the box. `dims` is clobbered; its src strides must equal the dst strides.
+  /// dst[...] = value (an integer of the element's size) over the box. `dims` is clobbered; its src strides must equal
+  /// the dst strides.
   void fill(Value* dst, Value* value, Value* dims, int rank);
 
  private:

@@ -19,7 +19,8 @@ namespace {
 
 constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
 
-// Registers to SSA first; the loop passes then find invariant addresses and loads. No vectoriser and no unroller: hw::Kernel decided that.
+// Registers to SSA first; the loop passes then find invariant addresses and loads. No vectoriser and no unroller:
+// hw::Kernel decided that.
 constexpr const char* kPasses =
     "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
     "loop-simplify,lcssa,loop-mssa(licm),early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>)";

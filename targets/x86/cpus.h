@@ -21,8 +21,8 @@ constexpr uint32_t bits(std::initializer_list<int> positions) {
   return mask;
 }
 
-// System V x86-64 psABI, table of micro-architecture levels. In order: sse3 ssse3 cx16 sse4.1 sse4.2 popcnt | fma movbe osxsave avx f16c;
-// bmi1 avx2 bmi2 | avx512 f dq cd bw vl; lahf lzcnt; xcr0: sse avx | opmask zmm_hi256 hi16_zmm.
+// System V x86-64 psABI, table of micro-architecture levels. In order: sse3 ssse3 cx16 sse4.1 sse4.2 popcnt | fma movbe
+// osxsave avx f16c; bmi1 avx2 bmi2 | avx512 f dq cd bw vl; lahf lzcnt; xcr0: sse avx | opmask zmm_hi256 hi16_zmm.
 constexpr uint32_t kV2Leaf1 = bits({0, 9, 13, 19, 20, 23});
 constexpr uint32_t kV3Leaf1 = kV2Leaf1 | bits({12, 22, 27, 28, 29});
 constexpr uint32_t kV3Leaf7 = bits({3, 5, 8});

@@ -1,4 +1,5 @@
-// The x86 target: one module for the entry points and one for each cpu, compiled side by side; the result does not depend on the threads.
+// The x86 target: one module for the entry points and one for each cpu, compiled side by side; the result does not
+// depend on the threads.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,9 +21,11 @@ Result<std::vector<CpuLevel>> cpus_of(const hw::Machine& machine) {
   }
   std::vector<CpuLevel> levels;
   for (const std::string& name : names) {
-    const auto* level = std::find_if(std::begin(kCpuLevels), std::end(kCpuLevels), [&](const CpuLevel& l) { return l.name == name; });
+    const auto* level =
+        std::find_if(std::begin(kCpuLevels), std::end(kCpuLevels), [&](const CpuLevel& l) { return l.name == name; });
     if (level == std::end(kCpuLevels)) {
-      return error(machine.file, fmt::format("codegen.cpus: '{}' is not one of x86-64, x86-64-v2, x86-64-v3, x86-64-v4", name));
+      return error(machine.file,
+                   fmt::format("codegen.cpus: '{}' is not one of x86-64, x86-64-v2, x86-64-v3, x86-64-v4", name));
     }
     if (std::any_of(levels.begin(), levels.end(), [&](const CpuLevel& l) { return l.name == name; })) {
       return error(machine.file, fmt::format("codegen.cpus: '{}' is listed twice", name));
@@ -58,13 +61,15 @@ std::string compile_glue(const GlueContext& context, CodeForm form) {
 }
 
 /// Every module in that form, by the name of its file without the ending.
-Result<std::vector<std::pair<std::string, std::string>>> compile(const hw::Program& program, const hw::Machine& machine, CodeForm form) {
+Result<std::vector<std::pair<std::string, std::string>>> compile(const hw::Program& program, const hw::Machine& machine,
+                                                                 CodeForm form) {
   DLCC_TRY(const std::vector<CpuLevel> cpus, cpus_of(machine));
   const ScratchMap scratch = scratch_map(program, machine);
   const GroupContext groups{program, scratch};
   std::vector<std::future<Result<std::string>>> jobs;
   for (const CpuLevel& cpu : cpus) {
-    jobs.push_back(std::async(std::launch::async, [&groups, &cpu, form] { return compile_groups(groups, std::string(cpu.name), form); }));
+    jobs.push_back(std::async(std::launch::async,
+                              [&groups, &cpu, form] { return compile_groups(groups, std::string(cpu.name), form); }));
   }
   std::vector<std::pair<std::string, std::string>> results;
   results.emplace_back("model", compile_glue({program, machine.core_count(), scratch.bytes, cpus}, form));
@@ -74,7 +79,7 @@ Result<std::vector<std::pair<std::string, std::string>>> compile(const hw::Progr
     if (code.ok()) {
       results.emplace_back("model." + std::string(cpus[k].name), std::move(code).value());
     } else if (diags.empty()) {
-      diags = code.diags();   // the same for every cpu
+      diags = code.diags();  // the same for every cpu
     }
   }
   if (!diags.empty()) {
@@ -94,7 +99,8 @@ Result<Emitted> emit(const hw::Program& program, const hw::Machine& machine) {
     list += fmt::format(" {{dir}}/{}.o", name);
     emitted.files[name + ".o"] = std::move(bytes);
   }
-  emitted.build.commands.push_back("{cxx} -shared -o {out}/model.so" + list + " -fopenmp -lm");
+  // nodelete: dlclose would unmap libgomp under its waiting threads.
+  emitted.build.commands.push_back("{cxx} -shared -Wl,-z,nodelete -o {out}/model.so" + list + " -fopenmp -lm");
   return emitted;
 }
 

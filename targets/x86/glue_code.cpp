@@ -1,5 +1,6 @@
-// model.o: memory, the choice of the cpu's copy, and the loop over groups. Each group is one OpenMP parallel region (the GOMP interface, which
-// libgomp and libomp both have); a thread takes a contiguous share of the virtual cores and one scratch block.
+// model.o: memory, the choice of the cpu's copy, and the loop over groups. Each group is one OpenMP parallel region
+// (the GOMP interface, which libgomp and libomp both have); a thread takes a contiguous share of the virtual cores and
+// one scratch block.
 #include "targets/x86/glue_code.h"
 
 #include <llvm/IR/InlineAsm.h>
@@ -34,9 +35,12 @@ class GlueCode {
     auto* release = ir_.define("dlcc_model_free", b.getVoidTy(), {}, external);
     emit_free();
     llvm::Function* supports = emit_supports();
-    emit_init(ir_.define("dlcc_model_init", b.getInt32Ty(), {ir_.pointer_type(), b.getInt64Ty()}, external), release, supports);
+    emit_init(ir_.define("dlcc_model_init", b.getInt32Ty(), {ir_.pointer_type(), b.getInt64Ty()}, external), release,
+              supports);
     llvm::Function* worker = emit_worker();
-    emit_run(ir_.define("dlcc_model_run", b.getInt32Ty(), {ir_.pointer_type(), ir_.pointer_type(), b.getInt32Ty()}, external), worker);
+    emit_run(ir_.define("dlcc_model_run", b.getInt32Ty(), {ir_.pointer_type(), ir_.pointer_type(), b.getInt32Ty()},
+                        external),
+             worker);
     ir_.define("dlcc_model_cpu", ir_.pointer_type(), {}, external);
     Value* name = get(cpu_);
     b.CreateRet(b.CreateSelect(b.CreateIsNull(name), b.CreateGlobalString(""), name));
@@ -44,7 +48,8 @@ class GlueCode {
 
  private:
   llvm::GlobalVariable* global(const char* name) {
-    return new llvm::GlobalVariable(*ir_.module, ir_.pointer_type(), false, llvm::GlobalValue::InternalLinkage, null(), name);
+    return new llvm::GlobalVariable(*ir_.module, ir_.pointer_type(), false, llvm::GlobalValue::InternalLinkage, null(),
+                                    name);
   }
   llvm::Constant* null() { return llvm::ConstantPointerNull::get(b.getPtrTy()); }
   Value* get(llvm::GlobalVariable* variable) { return b.CreateLoad(ir_.pointer_type(), variable); }
@@ -70,20 +75,24 @@ class GlueCode {
     b.CreateRetVoid();
   }
 
-  Value* assembly(const char* text, const char* constraints, int results, std::vector<Value*> operands, unsigned result) {
+  Value* assembly(const char* text, const char* constraints, int results, std::vector<Value*> operands,
+                  unsigned result) {
     const std::vector<llvm::Type*> types(static_cast<size_t>(results), b.getInt32Ty());
     const std::vector<llvm::Type*> params(operands.size(), b.getInt32Ty());
     auto* type = llvm::FunctionType::get(llvm::StructType::get(b.getContext(), types), params, false);
-    return b.CreateExtractValue(b.CreateCall(type, llvm::InlineAsm::get(type, text, constraints, true), operands), result);
+    return b.CreateExtractValue(b.CreateCall(type, llvm::InlineAsm::get(type, text, constraints, true), operands),
+                                result);
   }
   Value* cpuid(uint32_t leaf, unsigned result) {
-    return assembly("cpuid", "={ax},={bx},={cx},={dx},{ax},{cx},~{dirflag},~{fpsr},~{flags}", 4, {b.getInt32(leaf), b.getInt32(0)}, result);
+    return assembly("cpuid", "={ax},={bx},={cx},={dx},{ax},{cx},~{dirflag},~{fpsr},~{flags}", 4,
+                    {b.getInt32(leaf), b.getInt32(0)}, result);
   }
   Value* has_all(Value* word, Value* mask) { return b.CreateICmpEQ(b.CreateAnd(word, mask), mask); }
 
   /// i1 supports(i32 leaf1_ecx, i32 leaf7_ebx, i32 extended_ecx, i32 xcr0)
   llvm::Function* emit_supports() {
-    auto* function = ir_.define("host_supports", b.getInt1Ty(), std::vector<llvm::Type*>(4, b.getInt32Ty()), llvm::GlobalValue::InternalLinkage);
+    auto* function = ir_.define("host_supports", b.getInt1Ty(), std::vector<llvm::Type*>(4, b.getInt32Ty()),
+                                llvm::GlobalValue::InternalLinkage);
     Value* result = ir_.alloca_at_entry(b.getInt1Ty());
     Value* leaf1 = has_all(cpuid(1, 2), function->getArg(0));
     Value* extended = has_all(cpuid(0x80000001U, 2), function->getArg(2));
@@ -97,7 +106,8 @@ class GlueCode {
     });
     // xgetbv exists only where leaf 1 says so (osxsave); every level that asks for xcr0 bits asks for that bit too.
     require(function->getArg(3), [&] {
-      return has_all(assembly("xgetbv", "={ax},={dx},{cx},~{dirflag},~{fpsr},~{flags}", 2, {b.getInt32(0)}, 0), function->getArg(3));
+      return has_all(assembly("xgetbv", "={ax},={dx},{cx},~{dirflag},~{fpsr},~{flags}", 2, {b.getInt32(0)}, 0),
+                     function->getArg(3));
     });
     b.CreateRet(b.CreateLoad(b.getInt1Ty(), result));
     return function;
@@ -105,10 +115,12 @@ class GlueCode {
 
   void choose_cpu(llvm::Function* supports) {
     for (const CpuLevel& cpu : context_.cpus) {
-      auto* table = new llvm::GlobalVariable(*ir_.module, ir_.pointer_type(), true, llvm::GlobalValue::ExternalLinkage, nullptr, table_name(cpu.name));
+      auto* table = new llvm::GlobalVariable(*ir_.module, ir_.pointer_type(), true, llvm::GlobalValue::ExternalLinkage,
+                                             nullptr, table_name(cpu.name));
       table->setVisibility(llvm::GlobalValue::HiddenVisibility);
       Value* name = b.CreateGlobalString(llvm::StringRef(cpu.name));
-      Value* ok = b.CreateCall(supports, {b.getInt32(cpu.leaf1_ecx), b.getInt32(cpu.leaf7_ebx), b.getInt32(cpu.extended_ecx), b.getInt32(cpu.xcr0)});
+      Value* ok = b.CreateCall(supports, {b.getInt32(cpu.leaf1_ecx), b.getInt32(cpu.leaf7_ebx),
+                                          b.getInt32(cpu.extended_ecx), b.getInt32(cpu.xcr0)});
       ir_.when(b.CreateAnd(b.CreateIsNull(get(cpu_)), ok), [&] {
         b.CreateStore(name, cpu_);
         b.CreateStore(table, table_);
@@ -155,7 +167,8 @@ class GlueCode {
     Value* begin = b.CreateSDiv(b.CreateMul(thread, cores), threads);
     Value* end = b.CreateSDiv(b.CreateMul(b.CreateAdd(thread, ir_.i64(1)), cores), threads);
     Value* scratch = ir_.at(frame[3], b.CreateMul(thread, ir_.i64(context_.scratch_bytes)));
-    auto* type = llvm::FunctionType::get(b.getVoidTy(), {b.getInt64Ty(), ir_.pointer_type(), ir_.pointer_type(), ir_.pointer_type()}, false);
+    auto* type = llvm::FunctionType::get(
+        b.getVoidTy(), {b.getInt64Ty(), ir_.pointer_type(), ir_.pointer_type(), ir_.pointer_type()}, false);
     ir_.loop(begin, end, 1, [&](Value* core) { b.CreateCall(type, frame[0], {core, frame[1], frame[2], scratch}); });
     b.CreateRetVoid();
     return function;
@@ -165,7 +178,9 @@ class GlueCode {
   Value* tensor_address(const hw::GlobalTensor& tensor, Value* arena, Value* weights) {
     return ir_.at(tensor.space == hw::Space::Arena ? arena : weights, tensor.offset);
   }
-  Value* argument(Value* list, size_t k) { return b.CreateLoad(ir_.pointer_type(), ir_.at(list, static_cast<int64_t>(8 * k))); }
+  Value* argument(Value* list, size_t k) {
+    return b.CreateLoad(ir_.pointer_type(), ir_.at(list, static_cast<int64_t>(8 * k)));
+  }
 
   void emit_run(llvm::Function* function, llvm::Function* worker) {
     const hw::Program& program = context_.program;
@@ -175,12 +190,14 @@ class GlueCode {
     for (size_t k = 0; k < program.inputs.size(); ++k) {
       const hw::GlobalTensor& tensor = program.tensors.at(static_cast<size_t>(program.inputs[k]));
       DLCC_CHECK(tensor.space == hw::Space::Arena) << "input " << tensor.name << " is not in the arena";
-      b.CreateMemCpy(ir_.at(arena, tensor.offset), llvm::Align(1), argument(function->getArg(0), k), llvm::Align(1), ir_.i64(tensor.bytes()));
+      b.CreateMemCpy(ir_.at(arena, tensor.offset), llvm::Align(1), argument(function->getArg(0), k), llvm::Align(1),
+                     ir_.i64(tensor.bytes()));
     }
     run_groups(function->getArg(2), arena, weights, worker);
     for (size_t k = 0; k < program.outputs.size(); ++k) {
       const hw::GlobalTensor& tensor = program.tensors.at(static_cast<size_t>(program.outputs[k]));
-      b.CreateMemCpy(argument(function->getArg(1), k), llvm::Align(1), tensor_address(tensor, arena, weights), llvm::Align(1), ir_.i64(tensor.bytes()));
+      b.CreateMemCpy(argument(function->getArg(1), k), llvm::Align(1), tensor_address(tensor, arena, weights),
+                     llvm::Align(1), ir_.i64(tensor.bytes()));
     }
     b.CreateRet(b.getInt32(kOk));
   }
@@ -195,7 +212,8 @@ class GlueCode {
     b.CreateStore(weights, ir_.at(frame, 16));
     b.CreateStore(get(scratch_), ir_.at(frame, 24));
     Value* table = get(table_);
-    const auto parallel = ir_.declare("GOMP_parallel", b.getVoidTy(), {ir_.pointer_type(), ir_.pointer_type(), b.getInt32Ty(), b.getInt32Ty()});
+    const auto parallel = ir_.declare("GOMP_parallel", b.getVoidTy(),
+                                      {ir_.pointer_type(), ir_.pointer_type(), b.getInt32Ty(), b.getInt32Ty()});
     ir_.loop(ir_.i64(0), ir_.i64(static_cast<int64_t>(context_.program.groups.size())), 1, [&](Value* group) {
       b.CreateStore(b.CreateLoad(ir_.pointer_type(), b.CreateGEP(ir_.pointer_type(), table, group)), frame);
       b.CreateCall(parallel, {worker, frame, threads, b.getInt32(0)});
@@ -211,8 +229,12 @@ class GlueCode {
 
 }  // namespace
 
-std::string table_name(std::string_view cpu) { return "dlcc_groups." + std::string(cpu); }
+std::string table_name(std::string_view cpu) {
+  return "dlcc_groups." + std::string(cpu);
+}
 
-void emit_glue(Ir& ir, const GlueContext& context) { GlueCode(ir, context).emit(); }
+void emit_glue(Ir& ir, const GlueContext& context) {
+  GlueCode(ir, context).emit();
+}
 
 }  // namespace dlcc::targets::x86

@@ -14,8 +14,8 @@ namespace dlcc::targets::x86 {
 struct GlueContext {
   const hw::Program& program;
   int core_count = 1;
-  int64_t scratch_bytes = 0;               // of one core
-  std::vector<CpuLevel> cpus;              // best first
+  int64_t scratch_bytes = 0;   // of one core
+  std::vector<CpuLevel> cpus;  // best first
 };
 
 /// Symbol of the table (one function pointer a group) that the module of that cpu defines.

@@ -15,16 +15,23 @@ namespace {
 
 constexpr int64_t kScratchAlign = 128;
 
-int64_t round_up(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
+int64_t round_up(int64_t value, int64_t to) {
+  return (value + to - 1) / to * to;
+}
 
 /// The element of that type nearest to value, as an integer of its size.
 uint64_t element_bits(DType type, double value) {
   switch (type) {
-    case DType::F16: return float_to_half(static_cast<float>(value));
-    case DType::F32: return std::bit_cast<uint32_t>(static_cast<float>(value));
-    case DType::F64: return std::bit_cast<uint64_t>(value);
-    case DType::Bool: return value != 0 ? 1 : 0;
-    default: break;
+    case DType::F16:
+      return float_to_half(static_cast<float>(value));
+    case DType::F32:
+      return std::bit_cast<uint32_t>(static_cast<float>(value));
+    case DType::F64:
+      return std::bit_cast<uint64_t>(value);
+    case DType::Bool:
+      return value != 0 ? 1 : 0;
+    default:
+      break;
   }
   if (std::isnan(value)) {
     return 0;
@@ -40,7 +47,7 @@ uint64_t element_bits(DType type, double value) {
 
 /// A view as bytes from its object's base: linear in the variables.
 struct Linear {
-  hw::Affine offset;      // of the element, in elements from the slot's or tensor's start
+  hw::Affine offset;  // of the element, in elements from the slot's or tensor's start
   DType type = DType::F32;
 };
 
@@ -53,7 +60,12 @@ struct Range {
 class GroupCode {
  public:
   GroupCode(Ir& ir, BoxCode& boxes, const GroupContext& context, const hw::Group& group, llvm::Function* function)
-      : ir_(ir), boxes_(boxes), context_(context), group_(group), function_(function), variables_(ir, group.vars.size()) {
+      : ir_(ir),
+        boxes_(boxes),
+        context_(context),
+        group_(group),
+        function_(function),
+        variables_(ir, group.vars.size()) {
     variables_.set(0, function->getArg(0));
     size_t rank = 1;
     hw::for_each_node(group.body, [&](const hw::Node& node) {
@@ -94,11 +106,20 @@ class GroupCode {
     Value* a = variables_.eval(let.a);
     const int64_t k = let.b.constant();
     switch (let.op) {
-      case hw::LetOp::Assign: break;
-      case hw::LetOp::FloorDiv: a = ir_.floor_div(a, k); break;
-      case hw::LetOp::Mod: a = ir_.b.CreateSub(a, ir_.b.CreateMul(ir_.floor_div(a, k), ir_.i64(k))); break;
-      case hw::LetOp::Min: a = ir_.min(a, variables_.eval(let.b)); break;
-      case hw::LetOp::Max: a = ir_.max(a, variables_.eval(let.b)); break;
+      case hw::LetOp::Assign:
+        break;
+      case hw::LetOp::FloorDiv:
+        a = ir_.floor_div(a, k);
+        break;
+      case hw::LetOp::Mod:
+        a = ir_.b.CreateSub(a, ir_.b.CreateMul(ir_.floor_div(a, k), ir_.i64(k)));
+        break;
+      case hw::LetOp::Min:
+        a = ir_.min(a, variables_.eval(let.b));
+        break;
+      case hw::LetOp::Max:
+        a = ir_.max(a, variables_.eval(let.b));
+        break;
     }
     variables_.set(let.var, a);
     return ok_status();
@@ -123,7 +144,9 @@ class GroupCode {
     return unsupported(group_.info.name, fmt::format("intrinsic {} of the machine has no x86 code", call.intrinsic));
   }
 
-  const hw::GlobalTensor& tensor(const hw::View& view) const { return context_.program.tensors.at(static_cast<size_t>(view.object)); }
+  const hw::GlobalTensor& tensor(const hw::View& view) const {
+    return context_.program.tensors.at(static_cast<size_t>(view.object));
+  }
   const hw::Buffer& buffer(const hw::View& view) const { return group_.buffers.at(static_cast<size_t>(view.object)); }
   static bool is_tensor(const hw::View& view) { return view.kind == hw::ObjectKind::Tensor; }
 
@@ -146,7 +169,8 @@ class GroupCode {
     } else {
       const hw::Buffer& b = buffer(view);
       if (!b.layout.empty()) {
-        return unsupported(group_.info.name, fmt::format("buffer {} has a layout; x86 copies row-major boxes only", b.name));
+        return unsupported(group_.info.name,
+                           fmt::format("buffer {} has a layout; x86 copies row-major boxes only", b.name));
       }
       storage = b.pitch.empty() ? &b.shape : &b.pitch;
       result.type = b.type;
@@ -206,7 +230,8 @@ class GroupCode {
     range.hi = ir_.min(range.hi, b.CreateAdd(ir_.floor_div(high, step), ir_.i64(1)));
   }
 
-  void set_dims(const std::vector<hw::BoxDim>& box, const std::vector<Range>& ranges, const Linear& dst, const Linear& src) {
+  void set_dims(const std::vector<hw::BoxDim>& box, const std::vector<Range>& ranges, const Linear& dst,
+                const Linear& src) {
     auto& b = ir_.b;
     for (size_t k = 0; k < box.size(); ++k) {
       const std::array<Value*, kDimWords> words = {b.CreateSub(ranges[k].hi, ranges[k].lo),
@@ -219,7 +244,8 @@ class GroupCode {
   }
 
   /// Address of the view's element at the box's point `at` (null: the origin).
-  Value* address(const std::vector<hw::BoxDim>& box, const hw::View& view, const Linear& linear, const std::vector<Range>* at) {
+  Value* address(const std::vector<hw::BoxDim>& box, const hw::View& view, const Linear& linear,
+                 const std::vector<Range>* at) {
     Value* address = variables_.address(base(view), without(box, linear.offset), bytes_of(linear.type));
     for (size_t k = 0; at != nullptr && k < box.size(); ++k) {
       const int64_t stride = linear.offset.coef(box[k].var) * bytes_of(linear.type);
@@ -228,10 +254,11 @@ class GroupCode {
     return address;
   }
 
-  void fill_box(const std::vector<hw::BoxDim>& box, const std::vector<Range>& whole, const hw::View& view, const Linear& linear,
-                double value) {
+  void fill_box(const std::vector<hw::BoxDim>& box, const std::vector<Range>& whole, const hw::View& view,
+                const Linear& linear, double value) {
     const auto bits = static_cast<unsigned>(8 * bytes_of(linear.type));
-    Value* element = llvm::ConstantInt::get(ir_.b.getContext(), llvm::APInt(64, element_bits(linear.type, value)).trunc(bits));
+    Value* element =
+        llvm::ConstantInt::get(ir_.b.getContext(), llvm::APInt(64, element_bits(linear.type, value)).trunc(bits));
     Value* to = address(box, view, linear, nullptr);
     set_dims(box, whole, linear, linear);
     boxes_.fill(to, element, dims_, static_cast<int>(box.size()));
@@ -321,9 +348,11 @@ ScratchMap scratch_map(const hw::Program& program, const hw::Machine& machine) {
   return map;
 }
 
-Status emit_group(Ir& ir, BoxCode& boxes, const GroupContext& context, const hw::Group& group, const std::string& name) {
+Status emit_group(Ir& ir, BoxCode& boxes, const GroupContext& context, const hw::Group& group,
+                  const std::string& name) {
   llvm::Type* const pointer = ir.pointer_type();
-  auto* function = ir.define(name, ir.b.getVoidTy(), {ir.b.getInt64Ty(), pointer, pointer, pointer}, llvm::GlobalValue::ExternalLinkage);
+  auto* function = ir.define(name, ir.b.getVoidTy(), {ir.b.getInt64Ty(), pointer, pointer, pointer},
+                             llvm::GlobalValue::ExternalLinkage);
   function->setVisibility(llvm::GlobalValue::HiddenVisibility);
   for (unsigned k = 1; k <= 3; ++k) {
     function->addParamAttr(k, llvm::Attribute::NoAlias);

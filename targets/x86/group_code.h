@@ -1,4 +1,5 @@
-// One group of a Program -> one function  void (i64 core, ptr arena, ptr weights, ptr scratch). Internal to targets/x86.
+// One group of a Program -> one function  void (i64 core, ptr arena, ptr weights, ptr scratch). Internal to
+// targets/x86.
 #pragma once
 
 #include <vector>
@@ -12,7 +13,7 @@ namespace dlcc::targets::x86 {
 
 /// Where each of the machine's memories lies in a core's scratch block.
 struct ScratchMap {
-  std::vector<int64_t> start;    // by MemoryId, bytes
+  std::vector<int64_t> start;  // by MemoryId, bytes
   int64_t bytes = 0;
 };
 ScratchMap scratch_map(const hw::Program& program, const hw::Machine& machine);
@@ -22,7 +23,8 @@ struct GroupContext {
   const ScratchMap& scratch;
 };
 
-/// Defines the function under that name, hidden outside the linked object. Unsupported: an intrinsic, a barrier in the middle, a buffer with a layout.
+/// Defines the function under that name, hidden outside the linked object. Unsupported: an intrinsic, a barrier in the
+/// middle, a buffer with a layout.
 Status emit_group(Ir& ir, BoxCode& boxes, const GroupContext& context, const hw::Group& group, const std::string& name);
 
 }  // namespace dlcc::targets::x86

@@ -11,15 +11,17 @@ Ir::Ir(llvm::LLVMContext& context, std::string_view name, std::string cpu)
     : module(std::make_unique<llvm::Module>(llvm::StringRef(name), context)), b(context), cpu_(std::move(cpu)) {}
 
 llvm::Type* Ir::value_type(DType type, int lanes) {
-  llvm::Type* element = type == DType::F16   ? b.getHalfTy()
-                        : type == DType::F32 ? b.getFloatTy()
-                        : type == DType::F64 ? b.getDoubleTy()
+  llvm::Type* element = type == DType::F16    ? b.getHalfTy()
+                        : type == DType::F32  ? b.getFloatTy()
+                        : type == DType::F64  ? b.getDoubleTy()
                         : type == DType::Bool ? b.getInt1Ty()
                                               : integer_type(8 * bytes_of(type));
   return lanes == 1 ? element : llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes));
 }
 
-llvm::Type* Ir::memory_type(DType type, int lanes) { return value_type(type == DType::Bool ? DType::U8 : type, lanes); }
+llvm::Type* Ir::memory_type(DType type, int lanes) {
+  return value_type(type == DType::Bool ? DType::U8 : type, lanes);
+}
 
 llvm::Constant* Ir::constant(DType type, int lanes, double number, int64_t integer) {
   llvm::Type* const to = value_type(type, lanes);
@@ -44,7 +46,8 @@ llvm::Function* Ir::define(std::string_view name, llvm::Type* result, std::vecto
   return function;
 }
 
-llvm::FunctionCallee Ir::declare(std::string_view name, llvm::Type* result, std::vector<llvm::Type*> params, bool hidden) {
+llvm::FunctionCallee Ir::declare(std::string_view name, llvm::Type* result, std::vector<llvm::Type*> params,
+                                 bool hidden) {
   auto callee = module->getOrInsertFunction(llvm::StringRef(name), llvm::FunctionType::get(result, params, false));
   auto* function = llvm::cast<llvm::Function>(callee.getCallee());
   function->addFnAttr(llvm::Attribute::NoUnwind);

@@ -30,14 +30,19 @@ class Ir {
 
   /// A splat: `number` for floats, `integer` for the rest.
   llvm::Constant* constant(DType type, int lanes, double number, int64_t integer);
-  llvm::Constant* i64(int64_t value) { return llvm::ConstantInt::get(b.getInt64Ty(), static_cast<uint64_t>(value), true); }
-  llvm::Constant* i32(int64_t value) { return llvm::ConstantInt::get(b.getInt32Ty(), static_cast<uint64_t>(value), true); }
+  llvm::Constant* i64(int64_t value) {
+    return llvm::ConstantInt::get(b.getInt64Ty(), static_cast<uint64_t>(value), true);
+  }
+  llvm::Constant* i32(int64_t value) {
+    return llvm::ConstantInt::get(b.getInt32Ty(), static_cast<uint64_t>(value), true);
+  }
 
   /// A new function; its body starts at the insertion point on return. Defining it is ended by the caller's `ret`.
   llvm::Function* define(std::string_view name, llvm::Type* result, std::vector<llvm::Type*> params,
                          llvm::GlobalValue::LinkageTypes linkage);
   /// A function of another module or of the C library.
-  llvm::FunctionCallee declare(std::string_view name, llvm::Type* result, std::vector<llvm::Type*> params, bool hidden = false);
+  llvm::FunctionCallee declare(std::string_view name, llvm::Type* result, std::vector<llvm::Type*> params,
+                               bool hidden = false);
   /// Uninitialised storage in the entry block of the current function.
   llvm::AllocaInst* alloca_at_entry(llvm::Type* type, int64_t count = 1);
 
@@ -49,7 +54,8 @@ class Ir {
   Value* floor_div(Value* x, int64_t k);
 
   void when(Value* condition, const std::function<void()>& body);
-  /// for (i = begin; i < end; i += step) body(i); step > 0. Emitted with the test at the bottom, as the loop passes want it.
+  /// for (i = begin; i < end; i += step) body(i); step > 0. Emitted with the test at the bottom, as the loop passes
+  /// want it.
   void loop(Value* begin, Value* end, int64_t step, const std::function<void(Value*)>& body);
   /// for (i = begin; i + step <= end; i += step) body(i). Returns where i stopped.
   Value* whole_steps(Value* begin, Value* end, int64_t step, const std::function<void(Value*)>& body);
@@ -58,7 +64,9 @@ class Ir {
   llvm::IRBuilder<> b;
 
  private:
-  llvm::BasicBlock* block() { return llvm::BasicBlock::Create(module->getContext(), "", b.GetInsertBlock()->getParent()); }
+  llvm::BasicBlock* block() {
+    return llvm::BasicBlock::Create(module->getContext(), "", b.GetInsertBlock()->getParent());
+  }
   std::string cpu_;
 };
 

@@ -81,7 +81,9 @@ class KernelCode {
     ir_.b.CreateStore(value, registers_.at(static_cast<size_t>(instr.dst)));
   }
 
-  Value* splat(Value* x, int lanes) { return lanes == 1 ? x : ir_.b.CreateVectorSplat(static_cast<unsigned>(lanes), x); }
+  Value* splat(Value* x, int lanes) {
+    return lanes == 1 ? x : ir_.b.CreateVectorSplat(static_cast<unsigned>(lanes), x);
+  }
 
   Value* address(const KernelInstr& instr) {
     const AccessBase& base = bases_.at(static_cast<size_t>(instr.access + 1));
@@ -91,7 +93,8 @@ class KernelCode {
       return address;
     }
     auto& b = ir_.b;
-    Value* index = b.CreateIntCast(read(instr.index_register), b.getInt64Ty(), is_signed_int(info(instr.index_register).type));
+    Value* index =
+        b.CreateIntCast(read(instr.index_register), b.getInt64Ty(), is_signed_int(info(instr.index_register).type));
     Value* extent = ir_.i64(instr.index_extent);
     Value* from_end = b.CreateSelect(b.CreateICmpSLT(index, ir_.i64(0)), b.CreateAdd(index, extent), index);
     Value* clamped = ir_.max(ir_.min(from_end, ir_.i64(instr.index_extent - 1)), ir_.i64(0));
@@ -118,13 +121,15 @@ class KernelCode {
     std::array<Value*, 3> x = {};
     const int arity = te::arity_of(instr.op);
     for (int k = 0; k < arity; ++k) {
-      DLCC_CHECK(info(instr.src[static_cast<size_t>(k)]).lanes == instr.lanes) << leaf_.name << ": lanes of operand " << k;
+      DLCC_CHECK(info(instr.src[static_cast<size_t>(k)]).lanes == instr.lanes)
+          << leaf_.name << ": lanes of operand " << k;
       x[static_cast<size_t>(k)] = read(instr.src[static_cast<size_t>(k)]);
     }
     const DType operand = arity == 0 ? instr.type : info(instr.src[instr.op == te::Op::Select ? 1 : 0]).type;
     Value* value = arity == 0 ? nullptr : scalar_op(ir_, instr.op, instr.type, operand, x);
     if (value == nullptr) {
-      return unsupported(leaf_.name, fmt::format("x86 has no code for {} of {}", te::name_of(instr.op), name_of(instr.type)));
+      return unsupported(leaf_.name,
+                         fmt::format("x86 has no code for {} of {}", te::name_of(instr.op), name_of(instr.type)));
     }
     write(instr, value);
     return ok_status();
@@ -132,18 +137,32 @@ class KernelCode {
 
   Status instruction(const KernelInstr& instr) {
     switch (instr.kind) {
-      case KernelOp::Const: write(instr, ir_.constant(instr.type, instr.lanes, instr.number, instr.integer)); break;
-      case KernelOp::Index: write(instr, splat(variables_.eval(instr.offset), instr.lanes)); break;
-      case KernelOp::Load: write(instr, load(instr, instr.lanes)); break;
-      case KernelOp::LoadSplat: write(instr, splat(load(instr, 1), instr.lanes)); break;
-      case KernelOp::Store: store(instr); break;
+      case KernelOp::Const:
+        write(instr, ir_.constant(instr.type, instr.lanes, instr.number, instr.integer));
+        break;
+      case KernelOp::Index:
+        write(instr, splat(variables_.eval(instr.offset), instr.lanes));
+        break;
+      case KernelOp::Load:
+        write(instr, load(instr, instr.lanes));
+        break;
+      case KernelOp::LoadSplat:
+        write(instr, splat(load(instr, 1), instr.lanes));
+        break;
+      case KernelOp::Store:
+        store(instr);
+        break;
       case KernelOp::Splat: {
         Value* x = read(instr.src[0]);
-        write(instr, splat(info(instr.src[0]).lanes == 1 ? x : ir_.b.CreateExtractElement(x, uint64_t{0}), instr.lanes));
+        write(instr,
+              splat(info(instr.src[0]).lanes == 1 ? x : ir_.b.CreateExtractElement(x, uint64_t{0}), instr.lanes));
         break;
       }
-      case KernelOp::Move: write(instr, read(instr.src[0])); break;
-      case KernelOp::Compute: return compute(instr);
+      case KernelOp::Move:
+        write(instr, read(instr.src[0]));
+        break;
+      case KernelOp::Compute:
+        return compute(instr);
     }
     return ok_status();
   }

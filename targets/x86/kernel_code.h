@@ -15,7 +15,8 @@ class Variables {
   Variables(Ir& ir, size_t count) : ir_(ir), values_(count, nullptr) {}
   void set(hw::VarId var, Value* value) { values_.at(static_cast<size_t>(var)) = value; }
   Value* get(hw::VarId var) const;
-  /// The variable part is built term by term, outer variables first, so that each prefix is invariant in the inner loops.
+  /// The variable part is built term by term, outer variables first, so that each prefix is invariant in the inner
+  /// loops.
   Value* eval(const hw::Affine& affine) const;
   /// base + affine * scale bytes, in the same order, the constant last.
   Value* address(Value* base, const hw::Affine& affine, int64_t scale) const;

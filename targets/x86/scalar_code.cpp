@@ -18,18 +18,25 @@ struct FloatFormat {
   int bits, mantissa, bias;
 };
 FloatFormat format_of(DType type) {
-  return type == DType::F16 ? FloatFormat{16, 10, 15} : type == DType::F32 ? FloatFormat{32, 23, 127} : FloatFormat{64, 52, 1023};
+  return type == DType::F16   ? FloatFormat{16, 10, 15}
+         : type == DType::F32 ? FloatFormat{32, 23, 127}
+                              : FloatFormat{64, 52, 1023};
 }
-DType int_of_size(DType type) { return type == DType::F16 ? DType::I16 : type == DType::F32 ? DType::I32 : DType::I64; }
+DType int_of_size(DType type) {
+  return type == DType::F16 ? DType::I16 : type == DType::F32 ? DType::I32 : DType::I64;
+}
 
-Value* splat_int(Ir& ir, DType type, Value* like, int64_t value) { return ir.constant(type, lanes_of(like), 0, value); }
+Value* splat_int(Ir& ir, DType type, Value* like, int64_t value) {
+  return ir.constant(type, lanes_of(like), 0, value);
+}
 
 Value* exp2i(Ir& ir, DType type, Value* x) {
   const FloatFormat f = format_of(type);
   const DType as_int = int_of_size(type);
   // A NaN makes the conversion poison; frozen, it is some number, and NaN times it is still NaN.
   Value* k = ir.b.CreateFreeze(ir.b.CreateFPToSI(x, ir.value_type(as_int, lanes_of(x))));
-  Value* bits = ir.b.CreateShl(ir.b.CreateAdd(k, splat_int(ir, as_int, x, f.bias)), splat_int(ir, as_int, x, f.mantissa));
+  Value* bits =
+      ir.b.CreateShl(ir.b.CreateAdd(k, splat_int(ir, as_int, x, f.bias)), splat_int(ir, as_int, x, f.mantissa));
   return ir.b.CreateBitCast(bits, x->getType());
 }
 
@@ -67,7 +74,7 @@ Value* int_division(Ir& ir, Op op, DType type, Value* x, Value* y) {
     Value* quotient = b.CreateSelect(by_minus_one, b.CreateNeg(x), b.CreateSDiv(x, divisor));
     return b.CreateSelect(by_zero, zero, quotient);
   }
-  Value* rest = b.CreateSRem(x, divisor);    // 0 for both special divisors
+  Value* rest = b.CreateSRem(x, divisor);  // 0 for both special divisors
   if (op == Op::Rem) {
     return rest;
   }
@@ -85,7 +92,8 @@ Value* shift(Ir& ir, Op op, DType type, Value* x, Value* y) {
     return b.CreateAShr(x, b.CreateSelect(inside, y, splat_int(ir, type, x, bits - 1)));
   }
   Value* count = b.CreateSelect(inside, y, splat_int(ir, type, x, 0));
-  return b.CreateSelect(inside, op == Op::Shl ? b.CreateShl(x, count) : b.CreateLShr(x, count), splat_int(ir, type, x, 0));
+  return b.CreateSelect(inside, op == Op::Shl ? b.CreateShl(x, count) : b.CreateLShr(x, count),
+                        splat_int(ir, type, x, 0));
 }
 
 Value* compare(Ir& ir, Op op, DType type, Value* x, Value* y) {
@@ -114,50 +122,76 @@ Value* unary_float(Ir& ir, Op op, DType type, Value* x) {
   using llvm::Intrinsic::ID;
   const auto call = [&](ID id) -> Value* { return b.CreateUnaryIntrinsic(id, x); };
   switch (op) {
-    case Op::Neg: return b.CreateFNeg(x);
-    case Op::Abs: return call(llvm::Intrinsic::fabs);
-    case Op::Floor: return call(llvm::Intrinsic::floor);
-    case Op::Ceil: return call(llvm::Intrinsic::ceil);
-    case Op::Round: return call(llvm::Intrinsic::roundeven);
-    case Op::Trunc: return call(llvm::Intrinsic::trunc);
-    case Op::Sqrt: return call(llvm::Intrinsic::sqrt);
-    case Op::Exp2i: return exp2i(ir, type, x);
-    case Op::Exponent: return exponent(ir, type, x);
-    case Op::Mantissa: return mantissa(ir, type, x);
-    case Op::IsNan: return b.CreateFCmpUNO(x, x);
-    case Op::IsInf: return b.CreateFCmpOEQ(call(llvm::Intrinsic::fabs), llvm::ConstantFP::getInfinity(x->getType()));
-    default: return nullptr;
+    case Op::Neg:
+      return b.CreateFNeg(x);
+    case Op::Abs:
+      return call(llvm::Intrinsic::fabs);
+    case Op::Floor:
+      return call(llvm::Intrinsic::floor);
+    case Op::Ceil:
+      return call(llvm::Intrinsic::ceil);
+    case Op::Round:
+      return call(llvm::Intrinsic::roundeven);
+    case Op::Trunc:
+      return call(llvm::Intrinsic::trunc);
+    case Op::Sqrt:
+      return call(llvm::Intrinsic::sqrt);
+    case Op::Exp2i:
+      return exp2i(ir, type, x);
+    case Op::Exponent:
+      return exponent(ir, type, x);
+    case Op::Mantissa:
+      return mantissa(ir, type, x);
+    case Op::IsNan:
+      return b.CreateFCmpUNO(x, x);
+    case Op::IsInf:
+      return b.CreateFCmpOEQ(call(llvm::Intrinsic::fabs), llvm::ConstantFP::getInfinity(x->getType()));
+    default:
+      return nullptr;
   }
 }
 
 Value* unary_int(Ir& ir, Op op, DType type, Value* x) {
   auto& b = ir.b;
   switch (op) {
-    case Op::Neg: return b.CreateNeg(x);
-    case Op::Abs: return is_signed_int(type) ? b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, x, b.getFalse()) : x;
+    case Op::Neg:
+      return b.CreateNeg(x);
+    case Op::Abs:
+      return is_signed_int(type) ? b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, x, b.getFalse()) : x;
     case Op::Not:
       return type == DType::Bool ? b.CreateNot(x) : b.CreateICmpEQ(x, splat_int(ir, type, x, 0));
-    case Op::BitNot: return b.CreateNot(x);
+    case Op::BitNot:
+      return b.CreateNot(x);
     case Op::Floor:
     case Op::Ceil:
     case Op::Round:
-    case Op::Trunc: return x;
+    case Op::Trunc:
+      return x;
     case Op::IsNan:
-    case Op::IsInf: return ir.constant(DType::Bool, lanes_of(x), 0, 0);
-    default: return nullptr;
+    case Op::IsInf:
+      return ir.constant(DType::Bool, lanes_of(x), 0, 0);
+    default:
+      return nullptr;
   }
 }
 
 Value* binary_float(Ir& ir, Op op, Value* x, Value* y) {
   auto& b = ir.b;
   switch (op) {
-    case Op::Add: return b.CreateFAdd(x, y);
-    case Op::Sub: return b.CreateFSub(x, y);
-    case Op::Mul: return b.CreateFMul(x, y);
-    case Op::Div: return b.CreateFDiv(x, y);
-    case Op::Rem: return b.CreateFRem(x, y);
-    case Op::Min: return b.CreateSelect(b.CreateFCmpOLT(x, y), x, y);
-    case Op::Max: return b.CreateSelect(b.CreateFCmpOGT(x, y), x, y);
+    case Op::Add:
+      return b.CreateFAdd(x, y);
+    case Op::Sub:
+      return b.CreateFSub(x, y);
+    case Op::Mul:
+      return b.CreateFMul(x, y);
+    case Op::Div:
+      return b.CreateFDiv(x, y);
+    case Op::Rem:
+      return b.CreateFRem(x, y);
+    case Op::Min:
+      return b.CreateSelect(b.CreateFCmpOLT(x, y), x, y);
+    case Op::Max:
+      return b.CreateSelect(b.CreateFCmpOGT(x, y), x, y);
     case Op::Mod: {
       // the remainder, moved to the divisor's side of zero
       Value* rest = b.CreateFRem(x, y);
@@ -165,27 +199,39 @@ Value* binary_float(Ir& ir, Op op, Value* x, Value* y) {
       Value* other_sign = b.CreateICmpNE(b.CreateFCmpOLT(rest, zero), b.CreateFCmpOLT(y, zero));
       return b.CreateSelect(b.CreateAnd(other_sign, b.CreateFCmpUNE(rest, zero)), b.CreateFAdd(rest, y), rest);
     }
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 }
 
 Value* binary_int(Ir& ir, Op op, DType type, Value* x, Value* y) {
   auto& b = ir.b;
   switch (op) {
-    case Op::Add: return b.CreateAdd(x, y);
-    case Op::Sub: return b.CreateSub(x, y);
-    case Op::Mul: return b.CreateMul(x, y);
+    case Op::Add:
+      return b.CreateAdd(x, y);
+    case Op::Sub:
+      return b.CreateSub(x, y);
+    case Op::Mul:
+      return b.CreateMul(x, y);
     case Op::Div:
     case Op::Mod:
-    case Op::Rem: return int_division(ir, op, type, x, y);
-    case Op::Min: return b.CreateSelect(compare(ir, Op::Lt, type, x, y), x, y);
-    case Op::Max: return b.CreateSelect(compare(ir, Op::Gt, type, x, y), x, y);
-    case Op::And: return b.CreateAnd(x, y);
-    case Op::Or: return b.CreateOr(x, y);
-    case Op::Xor: return b.CreateXor(x, y);
+    case Op::Rem:
+      return int_division(ir, op, type, x, y);
+    case Op::Min:
+      return b.CreateSelect(compare(ir, Op::Lt, type, x, y), x, y);
+    case Op::Max:
+      return b.CreateSelect(compare(ir, Op::Gt, type, x, y), x, y);
+    case Op::And:
+      return b.CreateAnd(x, y);
+    case Op::Or:
+      return b.CreateOr(x, y);
+    case Op::Xor:
+      return b.CreateXor(x, y);
     case Op::Shl:
-    case Op::Shr: return shift(ir, op, type, x, y);
-    default: return nullptr;
+    case Op::Shr:
+      return shift(ir, op, type, x, y);
+    default:
+      return nullptr;
   }
 }
 
@@ -235,16 +281,21 @@ Value* cast_value(Ir& ir, DType from, DType to, Value* x) {
 
 Value* scalar_op(Ir& ir, te::Op op, DType result, DType operand, const std::array<Value*, 3>& x) {
   switch (op) {
-    case Op::Cast: return cast_value(ir, operand, result, x[0]);
-    case Op::Select: return ir.b.CreateSelect(x[0], x[1], x[2]);
-    case Op::Fma: return fma(ir, operand, x);
+    case Op::Cast:
+      return cast_value(ir, operand, result, x[0]);
+    case Op::Select:
+      return ir.b.CreateSelect(x[0], x[1], x[2]);
+    case Op::Fma:
+      return fma(ir, operand, x);
     case Op::Lt:
     case Op::Le:
     case Op::Gt:
     case Op::Ge:
     case Op::Eq:
-    case Op::Ne: return compare(ir, op, operand, x[0], x[1]);
-    default: break;
+    case Op::Ne:
+      return compare(ir, op, operand, x[0], x[1]);
+    default:
+      break;
   }
   if (te::arity_of(op) == 1) {
     return is_float(operand) ? unary_float(ir, op, operand, x[0]) : unary_int(ir, op, operand, x[0]);

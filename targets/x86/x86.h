@@ -1,8 +1,9 @@
 // Program + Machine -> x86-64 object files and model.h, through LLVM.
 //
-// Every virtual core of the machine runs on an OpenMP thread; a group ends with the end of its parallel region. All copies are synchronous, so
-// Signal and Wait need no code, and a Barrier is accepted only where the region's end already stands for it (first or last in a group).
-// The code is emitted once for each of Machine::codegen.cpus (x86-64, x86-64-v2, -v3, -v4); dlcc_model_init takes the first that the host supports.
+// Every virtual core of the machine runs on an OpenMP thread; a group ends with the end of its parallel region. All
+// copies are synchronous, so Signal and Wait need no code, and a Barrier is accepted only where the region's end
+// already stands for it (first or last in a group). The code is emitted once for each of Machine::codegen.cpus (x86-64,
+// x86-64-v2, -v3, -v4); dlcc_model_init takes the first that the host supports.
 #pragma once
 
 #include <string>

@@ -42,7 +42,7 @@ tensor "a b" f32[3] weights 64
 tensor y f32[30] arena 128
 inputs [x] outputs [y]
 group "Conv 0" kind contraction tile "o:8" flops 180 bound 12 nodes ["Conv 0", relu] intrinsics []
-vars [core, t, n, s, i, j, k, v]
+vars [core, t, n, s, i, j, v, k]
 buffer xb ldm f32[10] pitch [12] copies 2 offset 0 slot 64
 buffer wb ldm f32[3] copies 1 offset 128 slot 32
 buffer yb ldm f32[8] copies 1 offset 160 slot 32
@@ -62,7 +62,7 @@ channel out reply core -> core slots 1 initial 0
       read xb{s}[i + k]
       read wb[k]
       body [f32 load 0, f32 load 1, f32 mul 0 1]
-      kernel [3 f32x4, f32, 2 f32] {
+      kernel [3 f32x4, 3 f32] {
         for v = 0 to n step 4 {
           r0 = load f32x4 write [v] aligned
           for k = 0 to 3 step 1 {

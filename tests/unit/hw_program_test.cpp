@@ -122,8 +122,8 @@ TEST(ProgramText, ErrorsNameLineAndColumn) {
     const auto program = parse_program(replace(program_test_text(), from, to), machine, "file");
     return program.ok() ? "ok" : to_string(program.diags());
   };
-  EXPECT_EQ(message("wait xb.in[s]", "wait nothere[s]"), "file:20:10: error: expected the name of one channel");
-  EXPECT_EQ(message("over (i:8)", "over (i:8"), "file:20:5: error: expected ')', found 'wait'");
+  EXPECT_EQ(message("wait xb.in[s]", "wait nothere[s]"), "file:21:10: error: expected the name of one channel");
+  EXPECT_EQ(message("over (i:8)", "over (i:8"), "file:21:5: error: expected ')', found 'wait'");
   EXPECT_THAT(message("barrier", "barier"), HasSubstr("expected for, let, if"));
   EXPECT_THAT(message("f32[30] arena", "f33[30] arena"), HasSubstr("file:2:10: error: expected an element type"));
   EXPECT_THAT(message("ldm_dram yb", "ldm_drm yb"), HasSubstr("expected the name of one path"));
@@ -179,8 +179,8 @@ TEST(PipeOf, EveryLeaf) {
 TEST(Verify, FixtureIsRight) { EXPECT_EQ(verify_edited("barrier", "barrier"), "ok"); }
 
 TEST(Verify, Declarations) {
-  EXPECT_THAT(verify_edited("offset 160 slot 32", "offset 3984 slot 32"),
-              HasSubstr("1 slots of 32 bytes at offset 3984 exceed the 4000 usable bytes of memory 'ldm'"));
+  EXPECT_THAT(verify_edited("offset 160 slot 32", "offset 4000 slot 32"),
+              HasSubstr("1 slots of 32 bytes at offset 4000 exceed the 4000 usable bytes of memory 'ldm'"));
   EXPECT_THAT(verify_edited("offset 160 slot 32", "offset 96 slot 32"), HasSubstr("inside buffer 'xb', which ends at 128"));
   EXPECT_THAT(verify_edited("offset 160 slot 32", "offset 168 slot 32"), HasSubstr("must be multiples of the 32 bytes"));
   EXPECT_THAT(verify_edited("copies 2 offset 0 slot 64", "copies 2 offset 0 slot 32"), HasSubstr("less than the 12 elements"));
@@ -223,7 +223,7 @@ TEST(Verify, Structure) {
 }
 
 TEST(Verify, Kernel) {
-  EXPECT_THAT(verify_edited("kernel [3 f32x4, f32, 2 f32]", "kernel [3 f32x4, f32]"), HasSubstr("register 4 does not exist"));
+  EXPECT_THAT(verify_edited("kernel [3 f32x4, 3 f32]", "kernel [3 f32x4, f32]"), HasSubstr("register 4 does not exist"));
   EXPECT_THAT(verify_edited("r1 = load f32x4 read 0", "r1 = load f32x4 read 2"), HasSubstr("read 2 does not exist"));
   EXPECT_THAT(verify_edited("r1 = load f32x4 read 0 [v + k]", "r1 = load f32x4 read 0 [v + k + 9]"),
               HasSubstr("an access at element 9 or later, of 12"));

@@ -31,7 +31,8 @@ TEST(X86Dma, HaloGetsTheFillValue) {
   for (int r = 0; r < 7; ++r) {
     for (int c = 0; c < 9; ++c) {
       const bool inside = r >= 1 && r <= 5 && c >= 1 && c <= 7;
-      EXPECT_EQ(out[static_cast<size_t>(r * 9 + c)], inside ? in[static_cast<size_t>((r - 1) * 7 + c - 1)] : 0.25F) << r << "," << c;
+      EXPECT_EQ(out[static_cast<size_t>(r * 9 + c)], inside ? in[static_cast<size_t>((r - 1) * 7 + c - 1)] : 0.25F)
+          << r << "," << c;
     }
   }
 }
@@ -46,7 +47,7 @@ TEST(X86Dma, StridedRowsAreClippedAtBothEnds) {
   const int slot = p.var("slot");
   const int i = p.var("i");
   const std::vector<hw::BoxDim> box = {dim(i, 4, 4)};
-  hw::For loop{t, v(0), 8, 3, {}};   // the cores share the tiles: core, core + 3, ...
+  hw::For loop{t, v(0), 8, 3, {}};  // the cores share the tiles: core, core + 3, ...
   loop.body.push_back({hw::Let{slot, hw::LetOp::Mod, v(t), 2}});
   loop.body.push_back({dma(0, box, in_tensor(x, {v(i, 2) + v(t, 3) - 4}), in_buffer(buffer, {v(i)}, v(slot)), -1.0)});
   loop.body.push_back({dma(1, box, in_buffer(buffer, {v(i)}, v(slot)), in_tensor(y, {v(t), v(i)}))});
@@ -80,7 +81,8 @@ TEST(X86Dma, NegativeStepReversesAndClips) {
   EXPECT_EQ(out, (std::vector<int16_t>{7, 7, 6, -5, 4, -3, 2, -1, 7}));
 }
 
-// Tiles of 4 rows over 10: the last has two rows outside the output, which must not be written; box and index transpose on the way.
+// Tiles of 4 rows over 10: the last has two rows outside the output, which must not be written; box and index transpose
+// on the way.
 TEST(X86Dma, OutputIsClippedAndTransposed) {
   Builder p;
   const int x = p.input(DType::U8, {3, 12});
@@ -104,7 +106,8 @@ TEST(X86Dma, OutputIsClippedAndTransposed) {
   }
 }
 
-// A fixed index outside the tensor: nothing but fill; inside: one row. Extents come from a Let, and one tile has none left.
+// A fixed index outside the tensor: nothing but fill; inside: one row. Extents come from a Let, and one tile has none
+// left.
 TEST(X86Dma, FixedIndexAndEmptyExtent) {
   Builder p;
   const int x = p.input(DType::F32, {2, 5});
@@ -112,13 +115,15 @@ TEST(X86Dma, FixedIndexAndEmptyExtent) {
   const int buffer = p.buffer(DType::F32, {5});
   const int left = p.var("left");
   const int i = p.var("i");
-  p.group.body.push_back({hw::Let{left, hw::LetOp::Min, Affine(5), v(0, -5) + 15}});   // core 3 gets 0
+  p.group.body.push_back({hw::Let{left, hw::LetOp::Min, Affine(5), v(0, -5) + 15}});  // core 3 gets 0
   p.group.body.push_back({hw::Fill{0, {dim(i, 5, 5)}, in_buffer(buffer, {v(i)}), -3.0}});
-  p.group.body.push_back({dma(0, {dim(i, v(left), 5)}, in_tensor(x, {v(0) - 1, v(i)}), in_buffer(buffer, {v(i)}), 9.0)});
+  p.group.body.push_back(
+      {dma(0, {dim(i, v(left), 5)}, in_tensor(x, {v(0) - 1, v(i)}), in_buffer(buffer, {v(i)}), 9.0)});
   p.group.body.push_back({dma(1, {dim(i, 5, 5)}, in_buffer(buffer, {v(i)}), in_tensor(y, {v(0), v(i)}))});
   p.finish_group();
   const auto out = values<float>(run_program(p.program, machine(4), {bytes(ramp(10))}).at(0));
-  const std::vector<float> expected = {9, 9, 9, 9, 9, 0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5, 9.5, -3, -3, -3, -3, -3};
+  const std::vector<float> expected = {9,   9,   9,   9,   9,   0.5, 1.5, 2.5, 3.5, 4.5,
+                                       5.5, 6.5, 7.5, 8.5, 9.5, -3,  -3,  -3,  -3,  -3};
   EXPECT_EQ(out, expected);
 }
 
@@ -136,7 +141,7 @@ TEST(X86Dma, LargeBoxesMergeAndGuardsHold) {
   const std::vector<hw::BoxDim> box = {dim(i, 1, 1), dim(j, 8, 8), dim(k, 40, 40)};
   hw::For loop{c, 0, 6, 1, {}};
   loop.body.push_back({hw::Fill{0, box, in_buffer(buffer, {v(i), v(j), v(k)}), 0.0}});
-  loop.body.push_back({hw::Let{half, hw::LetOp::FloorDiv, v(c) - 3, 2}});   // -2 -1 -1 0 0 1
+  loop.body.push_back({hw::Let{half, hw::LetOp::FloorDiv, v(c) - 3, 2}});  // -2 -1 -1 0 0 1
   hw::If guard{{v(half), v(c, -1) + 4}, {}};
   guard.body.push_back({dma(0, box, in_tensor(x, {v(c) + v(i), v(j), v(k)}), in_buffer(buffer, {v(i), v(j), v(k)}))});
   loop.body.push_back({guard});

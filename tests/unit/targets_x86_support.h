@@ -21,7 +21,9 @@ namespace dlcc::x86_test {
 
 using hw::Affine;
 
-inline Affine v(int var, int64_t coef = 1) { return Affine::var(var, coef); }
+inline Affine v(int var, int64_t coef = 1) {
+  return Affine::var(var, coef);
+}
 
 /// dram (0) and a cache (1) of each core; paths in and out through the core itself.
 inline hw::Machine machine(int cores, std::vector<std::string> cpus = {"x86-64-v4", "x86-64-v3", "x86-64"}) {
@@ -72,8 +74,8 @@ struct Builder {
   int tensor(DType type, std::vector<int64_t> shape, hw::Space space = hw::Space::Arena) {
     hw::GlobalTensor t{"t" + std::to_string(program.tensors.size()), type, std::move(shape), space, 0};
     int64_t& end = space == hw::Space::Arena ? program.arena_bytes : program.weights_bytes;
-    t.offset = end;
-    end += (t.bytes() + 127) / 128 * 128;
+    t.offset = (end + 127) / 128 * 128;
+    end = t.offset + t.bytes();
     program.tensors.push_back(t);
     return static_cast<int>(program.tensors.size()) - 1;
   }
@@ -108,13 +110,18 @@ struct Builder {
   }
 };
 
-inline hw::View in_tensor(int tensor, std::vector<Affine> index) { return {hw::ObjectKind::Tensor, tensor, 0, std::move(index)}; }
+inline hw::View in_tensor(int tensor, std::vector<Affine> index) {
+  return {hw::ObjectKind::Tensor, tensor, 0, std::move(index)};
+}
 inline hw::View in_buffer(int buffer, std::vector<Affine> index, Affine slot = 0) {
   return {hw::ObjectKind::Buffer, buffer, std::move(slot), std::move(index)};
 }
-inline hw::BoxDim dim(int var, Affine extent, int64_t max_extent) { return {var, std::move(extent), max_extent, te::DimKind::Par}; }
+inline hw::BoxDim dim(int var, Affine extent, int64_t max_extent) {
+  return {var, std::move(extent), max_extent, te::DimKind::Par};
+}
 
-inline hw::Dma dma(int path, std::vector<hw::BoxDim> box, hw::View src, hw::View dst, std::optional<double> fill = std::nullopt) {
+inline hw::Dma dma(int path, std::vector<hw::BoxDim> box, hw::View src, hw::View dst,
+                   std::optional<double> fill = std::nullopt) {
   return {path, std::move(box), std::move(src), std::move(dst), fill, hw::kNone, 0};
 }
 
@@ -133,7 +140,8 @@ class Model {
       std::ofstream(dir_ / name, std::ios::binary) << content;
     }
     for (std::string command : emitted->build.commands) {
-      for (const auto& [key, value] : {std::pair<std::string, std::string>{"{dir}", dir_}, {"{out}", dir_}, {"{cxx}", "c++"}}) {
+      for (const auto& [key, value] :
+           {std::pair<std::string, std::string>{"{dir}", dir_}, {"{out}", dir_}, {"{cxx}", "c++"}}) {
         for (size_t at; (at = command.find(key)) != std::string::npos;) {
           command.replace(at, key.size(), value);
         }

@@ -1,4 +1,5 @@
-// Kernels, entry points and refusals of the x86 emitter. Values are compared bit for bit with te::apply or with plain C++ loops.
+// Kernels, entry points and refusals of the x86 emitter. Values are compared bit for bit with te::apply or with plain
+// C++ loops.
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -47,7 +48,8 @@ std::vector<hw::KernelNode> point_block(hw::Kernel& kernel, const te::ScalarExpr
   return nodes;
 }
 
-/// y = body(reads...) over n elements: vectors of 8, then single elements; the elements are shared by the cores in tiles of unequal size.
+/// y = body(reads...) over n elements: vectors of 8, then single elements; the elements are shared by the cores in
+/// tiles of unequal size.
 hw::Program elementwise(const te::ScalarExpr& body, const std::vector<DType>& reads, int64_t n, int cores) {
   Builder p;
   const int64_t tile = (n + cores - 1) / cores;
@@ -97,8 +99,10 @@ std::vector<std::byte> samples(DType type, int64_t n, size_t operand, bool tame)
       }
     }
   } else {
-    for (const int64_t x : {int64_t{0}, int64_t{1}, int64_t{-1}, int64_t{2}, int64_t{-3}, int64_t{7}, int64_t{100}, int64_t{127}, int64_t{-128}, int64_t{31},
-                            int64_t{32}, int64_t{64}, std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min(), int64_t{INT32_MIN}}) {
+    for (const int64_t x :
+         {int64_t{0}, int64_t{1}, int64_t{-1}, int64_t{2}, int64_t{-3}, int64_t{7}, int64_t{100}, int64_t{127},
+          int64_t{-128}, int64_t{31}, int64_t{32}, int64_t{64}, std::numeric_limits<int64_t>::max(),
+          std::numeric_limits<int64_t>::min(), int64_t{INT32_MIN}}) {
       list.push_back({0, x});
     }
   }
@@ -115,14 +119,14 @@ struct OpCase {
   Op op;
   DType result;
   std::vector<DType> operands;
-  bool tame = false;     // only values for which the operation is specified
+  bool tame = false;  // only values for which the operation is specified
 };
 
 bool same_value(DType type, const std::byte* a, const std::byte* b, int64_t k) {
   const te::Value x = te::load_element(type, a, k);
   const te::Value y = te::load_element(type, b, k);
   if (is_float(type) && std::isnan(x.f) && std::isnan(y.f)) {
-    return true;   // scalar.h says nothing of the payload
+    return true;  // scalar.h says nothing of the payload
   }
   const auto size = static_cast<size_t>(bytes_of(type));
   return std::memcmp(a + static_cast<size_t>(k) * size, b + static_cast<size_t>(k) * size, size) == 0;
@@ -145,7 +149,8 @@ std::vector<OpCase> op_cases() {
     cases.push_back({Op::Select, t, {D::Bool, t, t}});
   }
   for (const D t : {D::I8, D::I32, D::I64, D::U8, D::U16, D::U32, D::U64}) {
-    for (const Op op : {Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Mod, Op::Rem, Op::Min, Op::Max, Op::And, Op::Or, Op::Xor, Op::Shl, Op::Shr}) {
+    for (const Op op : {Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Mod, Op::Rem, Op::Min, Op::Max, Op::And, Op::Or,
+                        Op::Xor, Op::Shl, Op::Shr}) {
       cases.push_back({op, t, {t, t}});
     }
     for (const Op op : {Op::Neg, Op::Abs, Op::BitNot}) {
@@ -173,7 +178,7 @@ std::vector<OpCase> op_cases() {
 
 // One group for each operation, all in one model: every operation and type through vectors and the scalar rest.
 TEST(X86Kernel, EveryOperationMatchesItsMeaning) {
-  constexpr int64_t kCount = 331;   // not a multiple of 8, and prime against the sample lists
+  constexpr int64_t kCount = 331;  // not a multiple of 8, and prime against the sample lists
   hw::Program all;
   std::vector<std::vector<std::byte>> inputs;
   const std::vector<OpCase> cases = op_cases();
@@ -196,8 +201,9 @@ TEST(X86Kernel, EveryOperationMatchesItsMeaning) {
     nodes.push_back(op);
     hw::Program one = elementwise(body, c.operands, kCount, 3);
     const auto shift = static_cast<int>(all.tensors.size());
+    const int64_t start = (all.arena_bytes + 127) / 128 * 128;
     for (hw::GlobalTensor& t : one.tensors) {
-      t.offset += all.arena_bytes;
+      t.offset += start;
       all.tensors.push_back(t);
     }
     hw::for_each_node(one.groups[0].body, [&](hw::Node& node) {
@@ -209,11 +215,11 @@ TEST(X86Kernel, EveryOperationMatchesItsMeaning) {
       all.inputs.push_back(id + shift);
     }
     all.outputs.push_back(one.outputs[0] + shift);
-    all.arena_bytes += one.arena_bytes;
+    all.arena_bytes = start + one.arena_bytes;
     all.groups.push_back(one.groups[0]);
   }
-  // The last level has neither FMA nor roundps, so the calls of the C library are covered by the second machine.
-  for (const auto& m : {machine(3), machine(3, {"x86-64"})}) {
+  // The lowest level has neither FMA nor roundps: there LLVM calls the C library.
+  for (const auto& m : {machine(3, {"x86-64-v4", "x86-64-v3", "x86-64"}), machine(3, {"x86-64"})}) {
     const auto outputs = run_program(all, m, inputs);
     ASSERT_EQ(outputs.size(), cases.size());
     size_t input = 0;
@@ -229,10 +235,12 @@ TEST(X86Kernel, EveryOperationMatchesItsMeaning) {
         }
         te::store_element(cases[c].result, expected.data(), k, te::apply(nodes[c], operand, x[0], x[1], x[2]));
         if (!same_value(cases[c].result, expected.data(), outputs[c].data(), k) && wrong++ < 3) {
-          ADD_FAILURE() << te::name_of(cases[c].op) << " " << name_of(operand) << " -> " << name_of(cases[c].result) << " of " << x[0].f << "|" << x[0].i
-                        << ", " << x[1].f << "|" << x[1].i << ": expected " << te::load_element(cases[c].result, expected.data(), k).f << "|"
+          ADD_FAILURE() << te::name_of(cases[c].op) << " " << name_of(operand) << " -> " << name_of(cases[c].result)
+                        << " of " << x[0].f << "|" << x[0].i << ", " << x[1].f << "|" << x[1].i << ": expected "
+                        << te::load_element(cases[c].result, expected.data(), k).f << "|"
                         << te::load_element(cases[c].result, expected.data(), k).i << ", got "
-                        << te::load_element(cases[c].result, outputs[c].data(), k).f << "|" << te::load_element(cases[c].result, outputs[c].data(), k).i;
+                        << te::load_element(cases[c].result, outputs[c].data(), k).f << "|"
+                        << te::load_element(cases[c].result, outputs[c].data(), k).i;
         }
       }
       input += arity;
@@ -244,7 +252,8 @@ TEST(X86Kernel, PowersAndParts) {
   te::ScalarBuilder b;
   const int x = b.load(DType::F32, 0);
   // 2^exponent * mantissa gives x back, for every positive normal x
-  const te::ScalarExpr body = b.finish(b.binary(Op::Mul, b.unary(Op::Exp2i, b.unary(Op::Exponent, x)), b.unary(Op::Mantissa, x)));
+  const te::ScalarExpr body =
+      b.finish(b.binary(Op::Mul, b.unary(Op::Exp2i, b.unary(Op::Exponent, x)), b.unary(Op::Mantissa, x)));
   std::vector<float> in;
   for (int e = -126; e <= 127; ++e) {
     in.push_back(std::ldexp(1.0F, e));
@@ -257,10 +266,12 @@ TEST(X86Kernel, PowersAndParts) {
   const te::ScalarExpr pow2 = d.finish(d.unary(Op::Exp2i, d.load(DType::F64, 0)));
   const std::vector<double> exponents = {-1022, -1, 0, 1, 3, 10, 52, 1023};
   const std::vector<double> expected = {0x1p-1022, 0.5, 1, 2, 8, 1024, 0x1p52, 0x1p1023};
-  EXPECT_EQ(values<double>(run_program(elementwise(pow2, {DType::F64}, 8, 1), machine(1), {bytes(exponents)}).at(0)), expected);
+  EXPECT_EQ(values<double>(run_program(elementwise(pow2, {DType::F64}, 8, 1), machine(1), {bytes(exponents)}).at(0)),
+            expected);
 }
 
-/// c[m,n] = sum over k of a[m,k] * b[k,n]: rows of c shared by the cores, k in tiles of 8 with a rest, n in vectors of 8 and single columns.
+/// c[m,n] = sum over k of a[m,k] * b[k,n]: rows of c shared by the cores, k in tiles of 8 with a rest, n in vectors of
+/// 8 and single columns.
 hw::Program gemm(int64_t m, int64_t n, int64_t k) {
   Builder p;
   const int a = p.input(DType::F32, {m, k});
@@ -323,7 +334,8 @@ struct GemmData {
 GemmData gemm_data(int64_t m, int64_t n, int64_t k) {
   std::mt19937 random(7);
   std::uniform_real_distribution<float> uniform(-1, 1);
-  GemmData d{std::vector<float>(static_cast<size_t>(m * k)), std::vector<float>(static_cast<size_t>(k * n)), std::vector<float>(static_cast<size_t>(m * n))};
+  GemmData d{std::vector<float>(static_cast<size_t>(m * k)), std::vector<float>(static_cast<size_t>(k * n)),
+             std::vector<float>(static_cast<size_t>(m * n))};
   for (auto* list : {&d.a, &d.w}) {
     for (float& x : *list) {
       x = uniform(random);
@@ -359,7 +371,8 @@ TEST(X86Kernel, IndirectLoadsWrapAndClamp) {
   leaf.reads = {{in_tensor(table, {0, v(j)}), 0, 1}, {in_tensor(index, {v(i)})}};
   leaf.kernel.registers = {{DType::I32, 1}, {DType::F32, 1}};
   KernelInstr position, load, store;
-  position.kind = KernelOp::Load, position.type = DType::I32, position.access = 1, position.offset = v(i), position.dst = 0;
+  position.kind = KernelOp::Load, position.type = DType::I32, position.access = 1, position.offset = v(i),
+  position.dst = 0;
   load.kind = KernelOp::Load, load.access = 0, load.offset = v(j), load.dst = 1;
   load.index_register = 0, load.index_extent = 4, load.index_stride = 2;
   store.kind = KernelOp::Store, store.offset = v(i, 2) + v(j), store.src[0] = 1;
@@ -368,7 +381,8 @@ TEST(X86Kernel, IndirectLoadsWrapAndClamp) {
   p.group.body = {{leaf}};
   p.finish_group();
   const std::vector<float> rows = {0, 1, 10, 11, 20, 21, 30, 31};
-  const auto out = run_program(p.program, machine(1), {bytes(std::vector<int32_t>{0, 3, -1, -4, 99, -99})}, bytes(rows));
+  const auto out =
+      run_program(p.program, machine(1), {bytes(std::vector<int32_t>{0, 3, -1, -4, 99, -99})}, bytes(rows));
   EXPECT_EQ(values<float>(out.at(0)), (std::vector<float>{0, 1, 30, 31, 30, 31, 0, 1, 30, 31, 0, 1}));
 }
 
@@ -383,9 +397,7 @@ TEST(X86Model, EntryPointsReportWhatIsWrong) {
   EXPECT_EQ(run(in, outs, 1), 1) << "run before init";
   EXPECT_EQ(model.cpu(), "");
   EXPECT_EQ(model.init(std::vector<std::byte>(16)), 2) << "16 bytes of weights";
-  EXPECT_EQ(model.init(bytes(d.w)), 2) << "weights_bytes is rounded up in this program";
-  std::vector<std::byte> weights = bytes(d.w);
-  weights.resize(256);
+  const std::vector<std::byte> weights = bytes(d.w);
   EXPECT_EQ(model.init(weights), 0);
   EXPECT_EQ(model.init(weights), 0) << "again";
   // more threads than cores, and the runtime's choice
@@ -400,10 +412,11 @@ TEST(X86Model, EntryPointsReportWhatIsWrong) {
 
 TEST(X86Model, RunsTheBestCopyThatTheHostSupports) {
   const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
-  const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-                  __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512cd");
+  const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                  __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+                  __builtin_cpu_supports("avx512cd");
   const hw::Program program = gemm(3, 9, 5);
-  const std::vector<std::byte> weights(256);
+  const std::vector<std::byte> weights(45 * sizeof(float));
   Model model(program, machine(2));
   ASSERT_TRUE(model.loaded());
   ASSERT_EQ(model.init(weights), 0);
@@ -450,7 +463,8 @@ TEST(X86Model, SameProgramSameBytes) {
   for (const auto& [name, content] : first->files) {
     names.push_back(name);
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"model.h", "model.o", "model.x86-64-v3.o", "model.x86-64-v4.o", "model.x86-64.o"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"model.h", "model.o", "model.x86-64-v3.o", "model.x86-64-v4.o",
+                                             "model.x86-64.o"}));
 }
 
 std::string refusal(const hw::Program& program, const hw::Machine& m) {
@@ -473,7 +487,7 @@ TEST(X86Model, RefusesWhatItCannotRun) {
   });
   EXPECT_THAT(refusal(program, machine(2)), testing::HasSubstr("no vector kernel"));
   program = good;
-  program.groups[0].body.push_back({hw::IntrinCall{}});
+  program.groups[0].body[1] = {hw::IntrinCall{}};
   EXPECT_THAT(refusal(program, machine(2)), testing::HasSubstr("intrinsic"));
   EXPECT_THAT(refusal(good, machine(2, {"skylake"})), testing::HasSubstr("'skylake' is not one of"));
   EXPECT_THAT(refusal(good, machine(2, {"x86-64", "x86-64"})), testing::HasSubstr("listed twice"));
@@ -485,11 +499,14 @@ TEST(X86Model, PlainCProgramLinksTheArtifact) {
   ASSERT_TRUE(model.loaded());
   const std::string dir = model.dir().string();
   const auto write = [&](const char* name, const std::vector<float>& data) {
-    std::ofstream(model.dir() / name, std::ios::binary).write(reinterpret_cast<const char*>(data.data()), static_cast<std::streamsize>(data.size() * 4));
+    std::ofstream(model.dir() / name, std::ios::binary)
+        .write(reinterpret_cast<const char*>(data.data()), static_cast<std::streamsize>(data.size() * 4));
   };
   write("a.bin", d.a);
   write("w.bin", d.w);
-  const std::string build = "cc -std=c11 -Wall -Wextra -Werror -I " + dir + " " DLCC_SOURCE_DIR "/examples/link_model/main.c " + dir + "/model*.o -fopenmp -lm -o " + dir + "/linked";
+  const std::string build = "cc -std=c11 -Wall -Wextra -Werror -I " + dir +
+                            " " DLCC_SOURCE_DIR "/examples/link_model/main.c " + dir + "/model*.o -fopenmp -lm -o " +
+                            dir + "/linked";
   ASSERT_EQ(std::system(build.c_str()), 0) << build;
   const std::string run = dir + "/linked " + dir + "/w.bin " + dir + "/a.bin " + dir + "/c.bin > " + dir + "/log";
   ASSERT_EQ(std::system(run.c_str()), 0);

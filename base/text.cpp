@@ -237,8 +237,9 @@ Result<double> Lexer::number() {
 
 bool Lexer::at_end() const { return peek().kind == TokenKind::End; }
 
-Diags Lexer::fail(const std::string& message) const {
-  const Token& token = peek();
+Diags Lexer::fail(const std::string& message) const { return fail_at(peek(), message); }
+
+Diags Lexer::fail_at(const Token& token, const std::string& message) const {
   return error(where_ + ":" + std::to_string(token.line) + ":" + std::to_string(token.column), message);
 }
 

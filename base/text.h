@@ -33,6 +33,7 @@ class Lexer {
   bool at_end() const;
   /// "where:line:column: error: message" at the current token.
   Diags fail(const std::string& message) const;
+  Diags fail_at(const Token& token, const std::string& message) const;
 
  private:
   std::string_view source_;

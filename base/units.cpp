@@ -7,7 +7,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <numeric>
 #include <optional>
 
 namespace dlcc {
@@ -133,16 +132,21 @@ std::string_view describe(UnitKind kind) {
 }
 
 namespace {
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+/// Twice the edit distance; a change of case counts half an edit.
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t j = 0; j <= b.size(); ++j) {
+    row[j] = 2 * j;
+  }
   for (size_t i = 0; i < a.size(); ++i) {
     size_t diagonal = row[0];
-    row[0] = i + 1;
+    row[0] = 2 * (i + 1);
     for (size_t j = 0; j < b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      const size_t replaced = diagonal + (a[i] == b[j] ? 0 : lower(a[i]) == lower(b[j]) ? 1 : 2);
       diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+      row[j + 1] = std::min({replaced, row[j] + 2, row[j + 1] + 2});
     }
   }
   return row[b.size()];
@@ -151,7 +155,7 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates) {
   const size_t limit = 1 + name.size() / 4;
-  size_t best = limit + 1;
+  size_t best = 2 * limit + 1;
   std::string result;
   for (const std::string& candidate : candidates) {
     // A name much longer or shorter cannot be near; skipping it also bounds the work on hostile input.

@@ -73,7 +73,7 @@ int ModuleBuilder::add_output_copy(ValueId value) {
   const int number = static_cast<int>(module.node_names.size());
   module.node_names.push_back("output " + tensor.name);
   StmtBuilder builder(module, number, {source}, {output});
-  builder.alias(0, source);
+  builder.alias(output, source);
   return output;
 }
 

@@ -103,47 +103,71 @@ ConstantData own_array(te::Array array) {
   return {kept, kept->data.data(), kept->data.size()};
 }
 
-}  // namespace
-
-Result<bool> fold_node(Graph& graph, const Node& node, FoldBudget& budget) {
-  ModuleBuilder builder(graph);
+/// The node alone: its inputs are the module's, as far as they are not constant.
+Status define_alone(ModuleBuilder& builder, const Node& node, const std::vector<ValueId>& outputs) {
   for (const ValueId input : node.inputs) {
     if (input != kAbsent) {
       builder.tensor_of(input, te::TensorKind::Input);
     }
   }
-  te::Module& module = builder.definition().module;
-  std::vector<ValueId> outputs;
-  for (const ValueId output : node.outputs) {
-    if (output != kAbsent) {
-      outputs.push_back(output);
-      module.outputs.push_back(builder.tensor_of(output, te::TensorKind::Intermediate));
-    }
+  for (const ValueId output : outputs) {
+    const int tensor = builder.tensor_of(output, te::TensorKind::Intermediate);
+    builder.definition().module.outputs.push_back(tensor);
   }
-  DLCC_RETURN_IF_ERROR(builder.add(node));
-  const std::vector<bool> needed = needed_tensors(module);
+  return builder.add(node);
+}
+
+bool needs_inputs(const te::Module& module, const std::vector<bool>& needed) {
   for (size_t t = 0; t < module.tensors.size(); ++t) {
     if (needed[t] && module.tensors[t].kind == te::TensorKind::Input) {
-      return false;
+      return true;
     }
   }
-  std::vector<std::optional<ConstantData>> data;
-  for (const int output : module.outputs) {
-    data.push_back(shared_data(graph, node, builder.definition(), output));
+  return false;
+}
+
+/// Values of the outputs; nullopt when they cost too much.
+std::optional<std::vector<ConstantData>> output_data(const Graph& graph, const Node& node, const Definition& definition,
+                                                     const std::vector<bool>& needed, FoldBudget& budget) {
+  std::vector<std::optional<ConstantData>> shared;
+  for (const int output : definition.module.outputs) {
+    shared.push_back(shared_data(graph, node, definition, output));
   }
-  if (std::any_of(data.begin(), data.end(), [](const auto& shared) { return !shared; })) {
-    const te::Module reduced = without_unneeded(module, needed);
+  std::vector<te::Array> values(shared.size());
+  if (std::any_of(shared.begin(), shared.end(), [](const auto& data) { return !data; })) {
+    const te::Module reduced = without_unneeded(definition.module, needed);
     if (!affordable(reduced, budget)) {
-      return false;
+      return std::nullopt;
     }
-    auto values = te::evaluate(reduced, {});
-    DLCC_CHECK(values.ok()) << "folding node '" << node.name << "' (" << node.op << "): " << to_string(values.diags());
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      data[i] = data[i] ? data[i] : own_array(std::move((*values)[i]));
-    }
+    auto result = te::evaluate(reduced, {});
+    DLCC_CHECK(result.ok()) << "folding node '" << node.name << "' (" << node.op << "): " << to_string(result.diags());
+    values = std::move(result).value();
+  }
+  std::vector<ConstantData> data;
+  for (size_t i = 0; i < shared.size(); ++i) {
+    data.push_back(shared[i] ? *shared[i] : own_array(std::move(values[i])));
+  }
+  return data;
+}
+
+}  // namespace
+
+Result<bool> fold_node(Graph& graph, const Node& node, FoldBudget& budget) {
+  std::vector<ValueId> outputs;
+  std::copy_if(node.outputs.begin(), node.outputs.end(), std::back_inserter(outputs), [](ValueId id) { return id != kAbsent; });
+  ModuleBuilder builder(graph);
+  DLCC_RETURN_IF_ERROR(define_alone(builder, node, outputs));
+  const te::Module& module = builder.definition().module;
+  const std::vector<bool> needed = needed_tensors(module);
+  if (needs_inputs(module, needed)) {
+    return false;
+  }
+  auto data = output_data(graph, node, builder.definition(), needed, budget);
+  if (!data) {
+    return false;
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    graph.values[static_cast<size_t>(outputs[i])].constant = std::move(data[i]);
+    graph.values[static_cast<size_t>(outputs[i])].constant = std::move((*data)[i]);
   }
   return true;
 }

@@ -15,7 +15,7 @@ constexpr size_t kMaxNodesAfterInlining = 1 << 18;
 
 /// Why the table has no entry for a node.
 Diags unknown_operator(const Node& node) {
-  std::string reason = "no such operator here";
+  std::string reason = "dlcc does not have this operator";
   int since = 0, until = 0;
   for (const OpDef& op : op_table()) {
     if (node.domain == op.domain && node.op == op.name) {

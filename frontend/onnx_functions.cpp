@@ -15,7 +15,7 @@ Status read_defaults(ImportState& state, const onnx::FunctionProto& function, co
   }
   auto& defaults = state.defaults[&function];
   for (const std::string& bytes : unknown_strings(function, 11)) {
-    defaults.push_back(std::make_unique<onnx::AttributeProto>());
+    defaults.push_back(std::make_shared<onnx::AttributeProto>());
     if (!defaults.back()->ParseFromString(bytes)) {
       return error(state.where, what + ": an attribute of the function is damaged");
     }

@@ -40,7 +40,7 @@ struct ImportState {
   std::string where;
   ExternalFiles files;
   std::map<std::tuple<std::string, std::string, std::string>, onnx::FunctionProto*> functions = {};   // domain, name, overload
-  std::map<const onnx::FunctionProto*, std::vector<std::unique_ptr<onnx::AttributeProto>>> defaults = {};
+  std::map<const onnx::FunctionProto*, std::vector<std::shared_ptr<onnx::AttributeProto>>> defaults = {};
   std::map<const onnx::TensorProto*, ConstantTensor> shared_tensors = {};   // of function bodies, read once for all calls
   Diags unsupported = {};                       // collected, so that one run names all of them
   size_t nodes = 0;

@@ -65,7 +65,7 @@ class StmtBuilder {
   int temporary(const std::string& suffix, DType type, std::vector<int64_t> shape);
   /// A constant computed at compile time (counts of average pooling, index tables). The module keeps the data.
   int constant(const std::string& suffix, te::Array value);
-  /// output(i) is `source` with another shape: no statement, no copy.
+  /// Tensor `output` (an output(i)) is `source` with another shape: no copy, unless it is an output of the graph, which owns its memory.
   void alias(int output, int source);
   /// Appends; name, node and canonical form (unit dims dropped, transcendentals kept) are filled in.
   void add(te::Stmt stmt);

@@ -70,12 +70,11 @@ int StmtBuilder::constant(const std::string& suffix, te::Array value) {
 }
 
 void StmtBuilder::alias(int output, int source) {
-  const int id = outputs_[static_cast<size_t>(output)];
-  const te::Tensor& to = tensor(id);
+  const te::Tensor to = tensor(output);
   DLCC_CHECK(to.type == tensor(source).type && te::element_count(to.shape) == te::element_count(tensor(source).shape))
       << "'" << to.name << "' is no view of '" << tensor(source).name << "'";
   if (to.kind != te::TensorKind::Output) {
-    module_.tensors[static_cast<size_t>(id)].storage = source;
+    module_.tensors[static_cast<size_t>(output)].storage = source;
     return;
   }
   // Outputs of the model own their memory: they get a copy of the view.
@@ -84,15 +83,15 @@ void StmtBuilder::alias(int output, int source) {
   te::Stmt copy;
   te::Access read;
   read.tensor = view;
-  for (const int64_t extent : tensor(id).shape) {
+  for (const int64_t extent : to.shape) {
     read.index.push_back(te::Affine::var(static_cast<te::VarId>(copy.dims.size())));
     copy.dims.push_back({"d" + std::to_string(copy.dims.size()), extent, te::DimKind::Par});
   }
   copy.write = read;
-  copy.write.tensor = id;
+  copy.write.tensor = output;
   copy.reads = {read};
   te::ScalarBuilder body;
-  copy.body = body.finish(body.load(tensor(id).type, 0));
+  copy.body = body.finish(body.load(to.type, 0));
   add(std::move(copy));
 }
 

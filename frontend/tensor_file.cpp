@@ -1,8 +1,10 @@
+// TensorProto file <-> te::Array.
 #include "frontend/tensor_file.h"
 
 #include <onnx/onnx_pb.h>
 
 #include <fstream>
+#include <limits>
 
 #include "base/files.h"
 #include "frontend/onnx_tensor.h"
@@ -13,7 +15,9 @@ Result<TensorFile> read_tensor_file(const std::filesystem::path& path) {
   DLCC_TRY(const auto file, MappedFile::open(path));
   const std::string where = path.string();
   onnx::TensorProto proto;
-  if (!proto.ParseFromArray(file->bytes().data(), static_cast<int>(file->bytes().size())) || !proto.has_data_type()) {
+  const size_t size = file->bytes().size();
+  const bool fits = size <= static_cast<size_t>(std::numeric_limits<int>::max());
+  if (!fits || !proto.ParseFromArray(file->bytes().data(), static_cast<int>(size)) || !proto.has_data_type()) {
     return error(where, "not an ONNX tensor");
   }
   ExternalFiles files(where, path.parent_path());

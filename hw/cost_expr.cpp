@@ -16,7 +16,8 @@ using Param = std::function<const int64_t*(std::string_view)>;
 
 class Evaluator {
  public:
-  Evaluator(const std::string& text, const Param& param, const std::string& where) : lexer_(text, where), param_(param) {}
+  Evaluator(const std::string& text, const Param& param, const std::string& where)
+      : lexer_(text, where), param_(param) {}
 
   Result<int64_t> run() {
     DLCC_TRY(const int64_t value, sum());
@@ -72,7 +73,8 @@ class Evaluator {
     if (lexer_.accept("-")) {
       DLCC_TRY(const int64_t value, factor());
       int64_t negated = 0;
-      return __builtin_sub_overflow(int64_t{0}, value, &negated) ? Result<int64_t>(overflow()) : Result<int64_t>(negated);
+      return __builtin_sub_overflow(int64_t{0}, value, &negated) ? Result<int64_t>(overflow())
+                                                                 : Result<int64_t>(negated);
     }
     if (lexer_.peek().kind == TokenKind::Integer) {
       return lexer_.integer();

@@ -31,7 +31,7 @@ struct KernelInstr {
   int access = -1;                 // Load*/Store: -1 is the leaf's write, else an index into its reads
   Affine offset;                   // elements from the start of the accessed slot
   bool aligned = false;            // the address is a multiple of lanes * element size (counted from the slot's start)
-  int index_register = -1;         // indirect Load (lanes 1): adds  clamp(index < 0 ? index + index_extent : index, 0, index_extent - 1) * index_stride
+  int index_register = -1;         // indirect Load (this register has one lane): adds  clamp(index < 0 ? index + index_extent : index, 0, index_extent - 1) * index_stride
   int64_t index_extent = 0;
   int64_t index_stride = 0;
   double number = 0;

@@ -6,7 +6,9 @@
 
 namespace dlcc::hw {
 
-bool Path::can(Transform t) const { return std::find(transforms.begin(), transforms.end(), t) != transforms.end(); }
+bool Path::can(Transform t) const {
+  return std::find(transforms.begin(), transforms.end(), t) != transforms.end();
+}
 
 double DmaEngine::rate_for(int active_cores) const {
   DLCC_CHECK(!rate.empty()) << "engine " << name << " has no rate";
@@ -40,7 +42,8 @@ const VectorOp* VectorUnit::find(std::string_view op, DType type, int count) con
 int Machine::core_count() const {
   int64_t count = 1;
   for (const Level& level : levels) {
-    count = std::min<int64_t>(count * level.count, 1 << 30);   // a file with more is refused; no overflow on the way there
+    count =
+        std::min<int64_t>(count * level.count, 1 << 30);  // a file with more is refused; no overflow on the way there
   }
   return static_cast<int>(count);
 }
@@ -50,22 +53,27 @@ bool Machine::has_decoupled_pipes() const {
 }
 
 MemoryId Machine::memory_named(std::string_view wanted) const {
-  const auto it = std::find_if(memories.begin(), memories.end(), [&](const Memory& memory) { return memory.name == wanted; });
+  const auto it =
+      std::find_if(memories.begin(), memories.end(), [&](const Memory& memory) { return memory.name == wanted; });
   return it == memories.end() ? kNone : static_cast<MemoryId>(it - memories.begin());
 }
 
 MemoryId Machine::global_memory() const {
-  const auto it = std::find_if(memories.begin(), memories.end(), [](const Memory& memory) { return memory.kind == MemoryKind::Global; });
+  const auto it = std::find_if(memories.begin(), memories.end(),
+                               [](const Memory& memory) { return memory.kind == MemoryKind::Global; });
   return it == memories.end() ? kNone : static_cast<MemoryId>(it - memories.begin());
 }
 
-MemoryId Machine::work_memory() const { return vector.memories.empty() ? kNone : vector.memories.front(); }
+MemoryId Machine::work_memory() const {
+  return vector.memories.empty() ? kNone : vector.memories.front();
+}
 
 std::vector<int> Machine::route(MemoryId from, MemoryId to) const {
   if (from == to || from < 0 || to < 0) {
     return {};
   }
-  std::vector<int> arrived_by(memories.size(), kNone);   // path index; breadth first, so the first arrival is a shortest route
+  std::vector<int> arrived_by(memories.size(),
+                              kNone);  // path index; breadth first, so the first arrival is a shortest route
   std::deque<MemoryId> open = {from};
   while (!open.empty() && arrived_by[static_cast<size_t>(to)] == kNone) {
     const MemoryId here = open.front();

@@ -11,7 +11,9 @@
 namespace dlcc::hw {
 namespace {
 
-bool is_power_of_two(int64_t value) { return value > 0 && std::has_single_bit(static_cast<uint64_t>(value)); }
+bool is_power_of_two(int64_t value) {
+  return value > 0 && std::has_single_bit(static_cast<uint64_t>(value));
+}
 
 class Checker {
  public:
@@ -72,29 +74,37 @@ class Checker {
     const bool global = memory.kind == MemoryKind::Global;
     require(memory.reserved < memory.size, at, {"reserved", "size"},
             fmt::format("{} bytes reserved of a memory of {} leave nothing", memory.reserved, memory.size));
-    require(is_power_of_two(memory.align), at, {"align"}, fmt::format("an alignment is a power of two, not {}", memory.align));
-    require(!(global && memory.per_core), at, {"per_core", "kind"}, fmt::format("the global memory '{}' cannot be per core", memory.name));
-    require(global || memory.bytes_per_cycle > 0, at, {"bandwidth", "kind"}, fmt::format("memory '{}' lacks the key 'bandwidth'", memory.name));
+    require(is_power_of_two(memory.align), at, {"align"},
+            fmt::format("an alignment is a power of two, not {}", memory.align));
+    require(!(global && memory.per_core), at, {"per_core", "kind"},
+            fmt::format("the global memory '{}' cannot be per core", memory.name));
+    require(global || memory.bytes_per_cycle > 0, at, {"bandwidth", "kind"},
+            fmt::format("memory '{}' lacks the key 'bandwidth'", memory.name));
   }
 
   void global_memory() {
-    const auto count = std::count_if(m_.memories.begin(), m_.memories.end(), [](const Memory& x) { return x.kind == MemoryKind::Global; });
+    const auto count = std::count_if(m_.memories.begin(), m_.memories.end(),
+                                     [](const Memory& x) { return x.kind == MemoryKind::Global; });
     if (count != 1 && !r_.bad("memories")) {
       r_.report("memories", fmt::format("{} memories have the kind 'global', there must be exactly one", count));
     }
   }
 
   void dma_entry(const DmaEngine& engine, const std::string& at) {
-    require(is_power_of_two(engine.granule), at, {"granule"}, fmt::format("a granule is a power of two, not {}", engine.granule));
-    require(is_power_of_two(engine.align), at, {"align"}, fmt::format("an alignment is a power of two, not {}", engine.align));
-    require(engine.rmw_factor >= 1, at, {"rmw_factor"}, fmt::format("a penalty is at least 1, not {}", engine.rmw_factor));
+    require(is_power_of_two(engine.granule), at, {"granule"},
+            fmt::format("a granule is a power of two, not {}", engine.granule));
+    require(is_power_of_two(engine.align), at, {"align"},
+            fmt::format("an alignment is a power of two, not {}", engine.align));
+    require(engine.rmw_factor >= 1, at, {"rmw_factor"},
+            fmt::format("a penalty is at least 1, not {}", engine.rmw_factor));
     require(engine.max_block == 0 || engine.max_block >= engine.align, at, {"max_block", "align"},
             fmt::format("a block of {} B is below the alignment of {}", engine.max_block, engine.align));
     require(engine.max_bytes == 0 || engine.max_bytes >= engine.align, at, {"max_bytes", "align"},
             fmt::format("a descriptor of {} B is below the alignment of {}", engine.max_bytes, engine.align));
     const int cores = engine.rate.empty() ? 1 : engine.rate.rbegin()->first;
     if (!r_.bad("levels")) {
-      require(cores <= m_.core_count(), at, {"rate"}, fmt::format("a rate for {} cores on a chip with {}", cores, m_.core_count()));
+      require(cores <= m_.core_count(), at, {"rate"},
+              fmt::format("a rate for {} cores on a chip with {}", cores, m_.core_count()));
     }
     const bool used = std::any_of(m_.paths.begin(), m_.paths.end(), [&](const Path& path) {
       return path.engine >= 0 && m_.dma[static_cast<size_t>(path.engine)].name == engine.name;
@@ -115,8 +125,10 @@ class Checker {
         r_.report(fmt::format("dma.{}.kind", engine.name), "a chip has either 'async' or 'pipe' engines, not both");
       }
       if (engine.kind == EngineKind::Pipe && engine.pipe == m_.vector.pipe && !r_.bad("vector")) {
-        r_.report(fmt::format("dma.{}.pipe", engine.name), fmt::format("the engine '{}' is the pipe of the vector unit; an engine of kind 'pipe' has "
-                                                                       "its own (kind 'core' copies on the vector unit's pipe)", engine.name));
+        r_.report(fmt::format("dma.{}.pipe", engine.name),
+                  fmt::format("the engine '{}' is the pipe of the vector unit; an engine of kind 'pipe' has "
+                              "its own (kind 'core' copies on the vector unit's pipe)",
+                              engine.name));
       }
     }
   }
@@ -135,9 +147,12 @@ class Checker {
     }
     const DmaEngine& engine = m_.dma[static_cast<size_t>(path.engine)];
     const MemoryId global = m_.global_memory();
-    if (engine.kind == EngineKind::Async && path.from != global && path.to != global && !r_.bad("memories") && !r_.bad("dma." + engine.name)) {
-      r_.report(at + ".engine", fmt::format("the engine '{}' is 'async' and serves only paths from or to the global memory, not '{}' to '{}'",
-                                            engine.name, memory_name(path.from), memory_name(path.to)));
+    if (engine.kind == EngineKind::Async && path.from != global && path.to != global && !r_.bad("memories") &&
+        !r_.bad("dma." + engine.name)) {
+      r_.report(
+          at + ".engine",
+          fmt::format("the engine '{}' is 'async' and serves only paths from or to the global memory, not '{}' to '{}'",
+                      engine.name, memory_name(path.from), memory_name(path.to)));
     }
   }
 
@@ -159,7 +174,8 @@ class Checker {
     }
     for (const auto& [type, lanes] : unit.min_lanes) {
       const int widest = unit.lanes_of(type);
-      if (!is_power_of_two(lanes) || lanes > widest) {
+      const bool known = r_.bad(at + ".width") || r_.bad(fmt::format("{}.lanes.{}", at, name_of(type)));
+      if (!known && (!is_power_of_two(lanes) || lanes > widest)) {
         r_.report(fmt::format("{}.min_lanes.{}", at, name_of(type)),
                   fmt::format("{} lanes for {}: a power of two, at most the widest, {}", lanes, name_of(type), widest));
       }
@@ -168,7 +184,8 @@ class Checker {
     for (size_t i = 0; i < unit.memories.size(); ++i) {
       const Memory& memory = m_.memories[static_cast<size_t>(unit.memories[i])];
       if (unit.memories[i] == global || !memory.per_core) {
-        r_.report(fmt::format("{}.memories[{}]", at, i), fmt::format("operands of the vector unit lie in a memory of the core, '{}' is not one", memory.name));
+        r_.report(fmt::format("{}.memories[{}]", at, i),
+                  fmt::format("operands of the vector unit lie in a memory of the core, '{}' is not one", memory.name));
       }
     }
   }
@@ -178,11 +195,13 @@ class Checker {
     const int element = bytes_of(type);
     const std::string path = fmt::format("{}.lanes.{}", at, name_of(type));
     if (unit.width % element != 0) {
-      r_.report(at + ".width", fmt::format("a width of {} B is not a multiple of the {} B of {}", unit.width, element, name_of(type)));
+      r_.report(at + ".width",
+                fmt::format("a width of {} B is not a multiple of the {} B of {}", unit.width, element, name_of(type)));
     } else if (!is_power_of_two(lanes)) {
       r_.report(path, fmt::format("{} lanes for {}: not a power of two", lanes, name_of(type)));
     } else if (lanes * element > unit.width) {
-      r_.report(path, fmt::format("{} lanes of {} need {} B, the width is {} B", lanes, name_of(type), lanes * element, unit.width));
+      r_.report(path, fmt::format("{} lanes of {} need {} B, the width is {} B", lanes, name_of(type), lanes * element,
+                                  unit.width));
     } else if (std::none_of(unit.ops.begin(), unit.ops.end(), [&](const VectorOp& op) { return op.type == type; })) {
       r_.report(path, fmt::format("lanes for {}, which no vector operation has", name_of(type)));
     }
@@ -195,10 +214,12 @@ class Checker {
       return;
     }
     if (m_.route(global, work).empty()) {
-      r_.report("paths", fmt::format("no path leads from '{}' to '{}', where the vector unit works", memory_name(global), memory_name(work)));
+      r_.report("paths", fmt::format("no path leads from '{}' to '{}', where the vector unit works",
+                                     memory_name(global), memory_name(work)));
     }
     if (m_.route(work, global).empty()) {
-      r_.report("paths", fmt::format("no path leads from '{}', where the vector unit works, to '{}'", memory_name(work), memory_name(global)));
+      r_.report("paths", fmt::format("no path leads from '{}', where the vector unit works, to '{}'", memory_name(work),
+                                     memory_name(global)));
     }
   }
 
@@ -217,7 +238,8 @@ class Checker {
     for (size_t i = 0; i < m_.sync.size(); ++i) {
       const Sync& entry = m_.sync[i];
       if (m_.sync_of(entry.kind) != &entry) {
-        r_.report(fmt::format("{}.{}", at, entry.name), fmt::format("'{}' has the same kind as '{}'", entry.name, m_.sync_of(entry.kind)->name));
+        r_.report(fmt::format("{}.{}", at, entry.name),
+                  fmt::format("'{}' has the same kind as '{}'", entry.name, m_.sync_of(entry.kind)->name));
       }
       if (entry.kind != SyncKind::FlagPair && entry.ids != 0) {
         r_.report(fmt::format("{}.{}.ids", at, entry.name), "'ids' belongs to the kind 'flag_pair'");
@@ -225,17 +247,23 @@ class Checker {
     }
   }
 
-  /// Every coordinate must have exactly one place: per dim, divisors that start at 1 and continue at div * size, and one axis without a size.
+  /// Every coordinate must have exactly one place: per dim, divisors that start at 1 and continue at div * size, and
+  /// one axis without a size.
   void layout_entry(const Layout& layout, const std::string& at) {
     for (int dim = 0; dim < 8; ++dim) {
       std::vector<LayoutAxis> axes;
-      std::copy_if(layout.axes.begin(), layout.axes.end(), std::back_inserter(axes), [&](const LayoutAxis& axis) { return axis.dim == dim; });
+      std::copy_if(layout.axes.begin(), layout.axes.end(), std::back_inserter(axes),
+                   [&](const LayoutAxis& axis) { return axis.dim == dim; });
       std::sort(axes.begin(), axes.end(), [](const LayoutAxis& a, const LayoutAxis& b) { return a.div < b.div; });
       int64_t div = 1;
       for (const LayoutAxis& axis : axes) {
         if (axis.div != div || (axis.size == 0) != (&axis == &axes.back())) {
-          r_.report(at + ".axes", fmt::format("dim {} of layout '{}' is not covered exactly once: sizes and divisors must continue each other from "
-                                              "div 1, and the one with the largest div has no size", dim, layout.name));
+          r_.report(
+              at + ".axes",
+              fmt::format(
+                  "dim {} of layout '{}' is not covered exactly once: sizes and divisors must continue each other from "
+                  "div 1, and the one with the largest div has no size",
+                  dim, layout.name));
           break;
         }
         div = std::min<int64_t>(axis.div * axis.size, int64_t{1} << 40);
@@ -249,7 +277,7 @@ class Checker {
         return largest ? param.max : param.min;
       }
     }
-    return std::stoll(text);   // shapes hold parameter names and whole numbers only
+    return std::stoll(text);  // shapes hold parameter names and whole numbers only
   }
 
   /// Elements of the operand in storage at its smallest parameters, blocks of its layout rounded up.
@@ -261,7 +289,8 @@ class Checker {
     constexpr int64_t limit = int64_t{1} << 50;
     int64_t count = 1;
     const auto grow = [&](int64_t factor) { count = factor > limit / count ? limit : count * factor; };
-    const auto layout = std::find_if(m_.layouts.begin(), m_.layouts.end(), [&](const Layout& x) { return x.name == operand.layout; });
+    const auto layout =
+        std::find_if(m_.layouts.begin(), m_.layouts.end(), [&](const Layout& x) { return x.name == operand.layout; });
     if (layout == m_.layouts.end()) {
       std::for_each(extents.begin(), extents.end(), grow);
       return count;
@@ -274,7 +303,8 @@ class Checker {
 
   void operand_entry(const Intrinsic& intrinsic, const IntrinsicOperand& operand, const std::string& at) {
     const Memory& memory = m_.memories[static_cast<size_t>(operand.memory)];
-    const auto layout = std::find_if(m_.layouts.begin(), m_.layouts.end(), [&](const Layout& x) { return x.name == operand.layout; });
+    const auto layout =
+        std::find_if(m_.layouts.begin(), m_.layouts.end(), [&](const Layout& x) { return x.name == operand.layout; });
     if (layout != m_.layouts.end()) {
       if (r_.bad("layouts." + operand.layout)) {
         return;
@@ -283,15 +313,17 @@ class Checker {
       for (const LayoutAxis& axis : layout->axes) {
         dims.insert(axis.dim);
       }
-      if (dims.empty() || *dims.rbegin() + 1 != static_cast<int>(operand.shape.size()) || dims.size() != operand.shape.size()) {
-        r_.report(at + ".layout", fmt::format("layout '{}' does not cover the {} dims of '{}'", layout->name, operand.shape.size(), operand.name));
+      if (dims.empty() || *dims.rbegin() + 1 != static_cast<int>(operand.shape.size()) ||
+          dims.size() != operand.shape.size()) {
+        r_.report(at + ".layout", fmt::format("layout '{}' does not cover the {} dims of '{}'", layout->name,
+                                              operand.shape.size(), operand.name));
         return;
       }
     }
     const int64_t elements = smallest_elements(intrinsic, operand);
     if (elements > memory.usable() / bytes_of(operand.type) && !r_.bad("memories." + memory.name)) {
-      r_.report(at, fmt::format("operand '{}' takes {} bytes at its smallest parameters, '{}' has {} usable", operand.name,
-                                elements * bytes_of(operand.type), memory.name, memory.usable()));
+      r_.report(at, fmt::format("operand '{}' takes {} bytes at its smallest parameters, '{}' has {} usable",
+                                operand.name, elements * bytes_of(operand.type), memory.name, memory.usable()));
     }
     if (graph_is_sound()) {
       reachable(operand, memory, at);
@@ -306,12 +338,14 @@ class Checker {
     if (operand.memory == global || global < 0 || vector_works_there || r_.bad("vector.memories")) {
       return;
     }
-    const bool written_first = operand.written;   // an accumulator may start from the intrinsic's own initial value
+    const bool written_first = operand.written;  // an accumulator may start from the intrinsic's own initial value
     if (operand.read && !written_first && m_.route(global, operand.memory).empty()) {
-      r_.report(at + ".memory", fmt::format("'{}' is read from '{}', which no path reaches from '{}'", operand.name, memory.name, memory_name(global)));
+      r_.report(at + ".memory", fmt::format("'{}' is read from '{}', which no path reaches from '{}'", operand.name,
+                                            memory.name, memory_name(global)));
     }
     if (operand.written && m_.route(operand.memory, global).empty()) {
-      r_.report(at + ".memory", fmt::format("'{}' is written to '{}', from which no path leads to '{}'", operand.name, memory.name, memory_name(global)));
+      r_.report(at + ".memory", fmt::format("'{}' is written to '{}', from which no path leads to '{}'", operand.name,
+                                            memory.name, memory_name(global)));
     }
   }
 
@@ -323,14 +357,18 @@ class Checker {
       const IntrinsicOperand& operand = intrinsic.operands[i];
       const bool is_output = static_cast<int>(i) == intrinsic.semantics.output;
       const std::string access = fmt::format("{}.operands.{}.access", at, operand.name);
-      const bool used = is_output || std::any_of(intrinsic.semantics.reads.begin(), intrinsic.semantics.reads.end(),
-                                                 [&](const te::Access& read) { return read.tensor == static_cast<int>(i); });
+      const bool used =
+          is_output || std::any_of(intrinsic.semantics.reads.begin(), intrinsic.semantics.reads.end(),
+                                   [&](const te::Access& read) { return read.tensor == static_cast<int>(i); });
       if (is_output != operand.written) {
-        r_.report(access, fmt::format("the semantics {} '{}', its access says otherwise", is_output ? "write" : "do not write", operand.name));
+        r_.report(access, fmt::format("the semantics {} '{}', its access says otherwise",
+                                      is_output ? "write" : "do not write", operand.name));
       } else if (is_output && intrinsic.semantics.reads_output && !operand.read) {
-        r_.report(access, fmt::format("the semantics read the old value of '{}', its access must be 'rw'", operand.name));
+        r_.report(access,
+                  fmt::format("the semantics read the old value of '{}', its access must be 'rw'", operand.name));
       } else if (!used) {
-        r_.report(fmt::format("{}.operands.{}", at, operand.name), fmt::format("the semantics do not use the operand '{}'", operand.name));
+        r_.report(fmt::format("{}.operands.{}", at, operand.name),
+                  fmt::format("the semantics do not use the operand '{}'", operand.name));
       }
     }
     cost(intrinsic, at, false);
@@ -354,7 +392,8 @@ class Checker {
     if (!cycles.ok()) {
       r_.report(at + ".cycles", fmt::format("{}: {}", cycles.diags()[0].where, cycles.diags()[0].message));
     } else if (*cycles < 1 || *cycles > (int64_t{1} << 40)) {
-      r_.report(at + ".cycles", fmt::format("{} cycles at the {} parameters: not from 1 to {}", *cycles, which, int64_t{1} << 40));
+      r_.report(at + ".cycles",
+                fmt::format("{} cycles at the {} parameters: not from 1 to {}", *cycles, which, int64_t{1} << 40));
     }
   }
 
@@ -364,6 +403,8 @@ class Checker {
 
 }  // namespace
 
-void check_machine(const Machine& machine, Reader& reader) { Checker(machine, reader).run(); }
+void check_machine(const Machine& machine, Reader& reader) {
+  Checker(machine, reader).run();
+}
 
 }  // namespace dlcc::hw

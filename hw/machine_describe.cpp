@@ -33,13 +33,16 @@ std::string origin_text(const Provenance& provenance) {
 
 std::string structure(const Machine& m) {
   const auto memory_name = [&](MemoryId id) { return m.memories[static_cast<size_t>(id)].name; };
-  std::string text = fmt::format("{}: {}\n  {} cores at {:.4g} GHz, {} emitter\n", m.name, m.description, m.core_count(), m.clock_hz / 1e9, m.codegen.emitter);
+  std::string text = fmt::format("{}: {}\n  {} cores at {:.4g} GHz, {} emitter\n", m.name, m.description,
+                                 m.core_count(), m.clock_hz / 1e9, m.codegen.emitter);
   for (const Memory& memory : m.memories) {
-    text += fmt::format("  memory {}: {}, {}, {} B usable\n", memory.name, kind_text(memory.kind), memory.per_core ? "per core" : "shared", memory.usable());
+    text += fmt::format("  memory {}: {}, {}, {} B usable\n", memory.name, kind_text(memory.kind),
+                        memory.per_core ? "per core" : "shared", memory.usable());
   }
   for (const Path& path : m.paths) {
     const DmaEngine& engine = m.dma[static_cast<size_t>(path.engine)];
-    text += fmt::format("  path {}: {} -> {} by {} ({})\n", path.name, memory_name(path.from), memory_name(path.to), engine.name, kind_text(engine.kind));
+    text += fmt::format("  path {}: {} -> {} by {} ({})\n", path.name, memory_name(path.from), memory_name(path.to),
+                        engine.name, kind_text(engine.kind));
   }
   for (const auto& [type, lanes] : m.vector.lanes) {
     text += fmt::format("  vectors of {}: {} lanes\n", name_of(type), lanes);
@@ -61,7 +64,8 @@ std::string describe(const Machine& machine) {
   }
   text += "\n";
   for (const auto& [path, provenance] : machine.provenance) {
-    text += fmt::format("{:<{}}  {:<{}}  {}\n", path, path_width, provenance.value, value_width, origin_text(provenance));
+    text +=
+        fmt::format("{:<{}}  {:<{}}  {}\n", path, path_width, provenance.value, value_width, origin_text(provenance));
   }
   return text;
 }

@@ -14,7 +14,8 @@ std::string value_text(const Key& key) {
     case KeyKind::Name:
       return "name";
     case KeyKind::Integer:
-      return key.max >= (int64_t{1} << 40) ? fmt::format("whole number from {}", key.min) : fmt::format("whole number, {} to {}", key.min, key.max);
+      return key.max >= (int64_t{1} << 40) ? fmt::format("whole number from {}", key.min)
+                                           : fmt::format("whole number, {} to {}", key.min, key.max);
     case KeyKind::Ratio:
       return "number";
     case KeyKind::Bytes:
@@ -32,7 +33,8 @@ std::string value_text(const Key& key) {
     case KeyKind::Choice:
       return fmt::format("{}", fmt::join(key.choices, ", "));
     case KeyKind::Choices:
-      return key.choices.size() > 16 ? "word or list of words" : fmt::format("list of {}", fmt::join(key.choices, ", "));
+      return key.choices.size() > 16 ? "word or list of words"
+                                     : fmt::format("list of {}", fmt::join(key.choices, ", "));
     case KeyKind::Ref:
       return fmt::format("name in `{}`", key.target);
     case KeyKind::Refs:
@@ -65,9 +67,12 @@ std::string value_text(const Key& key) {
 std::string key_tables_markdown() {
   std::string text;
   for (const Table* table : all_tables()) {
-    text += fmt::format("### {}\n\n{}\n\n| key | value | default | meaning |\n|---|---|---|---|\n", table->name, table->doc);
+    text += fmt::format("### {}\n\n{}\n\n| key | value | default | meaning |\n|---|---|---|---|\n", table->name,
+                        table->doc);
     for (const Key& key : table->keys) {
-      const std::string fallback = key.required ? "required" : key.fallback.empty() ? "" : fmt::format("`{}`", key.fallback);
+      const std::string fallback = key.required           ? "required"
+                                   : key.fallback.empty() ? ""
+                                                          : fmt::format("`{}`", key.fallback);
       text += fmt::format("| `{}` | {} | {} | {} |\n", key.name, value_text(key), fallback, key.doc);
     }
     text += '\n';

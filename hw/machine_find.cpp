@@ -60,8 +60,9 @@ Result<Machine> load_machine(const std::string& spec) {
     if (!fs::exists(file, failed)) {
       const std::vector<std::string> names = chips_in(directory);
       const std::string near = nearest_name(spec, names);
-      return error(spec, fmt::format("no chip has that name in {}; {}{}{}", directory.string(), near.empty() ? "" : fmt::format("did you mean '{}'; ", near),
-                                     "there are: ", names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
+      return error(spec, fmt::format("no chip has that name in {}; {}{}{}", directory.string(),
+                                     near.empty() ? "" : fmt::format("did you mean '{}'; ", near), "there are: ",
+                                     names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
     }
   }
   if (fs::is_directory(file, failed)) {

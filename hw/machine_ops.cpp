@@ -1,4 +1,5 @@
-// An entry names operations and types; "any" stands for all that have no closer entry. Closeness: both named, op named, type named, neither.
+// An entry names operations and types; "any" stands for all that have no closer entry. Closeness: both named, op named,
+// type named, neither.
 #include "hw/machine_ops.h"
 
 #include <fmt/format.h>
@@ -11,8 +12,8 @@ namespace {
 
 struct Entry {
   std::string path;
-  std::vector<std::string_view> ops;      // empty: any
-  std::vector<DType> types;               // empty: any
+  std::vector<std::string_view> ops;  // empty: any
+  std::vector<DType> types;           // empty: any
   VectorOp proto;
   int closeness() const { return (ops.empty() ? 2 : 0) + (types.empty() ? 1 : 0); }
 };
@@ -38,7 +39,8 @@ std::vector<std::string_view> chosen(Section& section, const Table& table, std::
   return names;
 }
 
-std::vector<Entry> read_entries(Section& vector, std::string_view key, const std::vector<std::string>& ports, Reader& reader) {
+std::vector<Entry> read_entries(Section& vector, std::string_view key, const std::vector<std::string>& ports,
+                                Reader& reader) {
   std::vector<Entry> entries;
   const Table& table = *chip_table().find("vector")->table->find(key)->table;
   for (Section& section : vector.list(key)) {
@@ -62,8 +64,10 @@ std::vector<Entry> read_entries(Section& vector, std::string_view key, const std
 
 /// Expands the entries, closest first. names_for(type): the operations that exist for it; types: what "any" type means.
 template <class NamesFor>
-std::vector<VectorOp> expand(std::vector<Entry> entries, const std::vector<DType>& types, const NamesFor& names_for, Reader& reader) {
-  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.closeness() < b.closeness(); });
+std::vector<VectorOp> expand(std::vector<Entry> entries, const std::vector<DType>& types, const NamesFor& names_for,
+                             Reader& reader) {
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const Entry& a, const Entry& b) { return a.closeness() < b.closeness(); });
   std::vector<VectorOp> result;
   std::set<std::pair<DType, std::string_view>> taken;
   for (const Entry& entry : entries) {
@@ -107,7 +111,8 @@ void check_complete(const std::vector<VectorOp>& ops, Reader& reader) {
     }
     if (!missing.empty()) {
       reader.report("vector.scalar_ops",
-                    fmt::format("scalar_ops lacks, for {}: {} (an entry with 'op: any' fills them)", name_of(type), fmt::join(missing, ", ")));
+                    fmt::format("scalar_ops lacks, for {}: {} (an entry with 'op: any' fills them)", name_of(type),
+                                fmt::join(missing, ", ")));
     }
   }
 }

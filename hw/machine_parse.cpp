@@ -28,7 +28,8 @@ E choice_as(Section& section, std::string_view key) {
 
 bool is_chip_name(std::string_view name) {
   return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+           c == '-';
   });
 }
 
@@ -90,7 +91,8 @@ class ChipParser {
 
   void pipes() {
     for (Section& section : root_.map("pipes")) {
-      machine_.pipes.push_back({section.name(), static_cast<int>(section.integer("queue_depth")), section.cycles("issue")});
+      machine_.pipes.push_back(
+          {section.name(), static_cast<int>(section.integer("queue_depth")), section.cycles("issue")});
       section.finish();
     }
     pipe_names_ = names_of(machine_.pipes);
@@ -140,7 +142,8 @@ class ChipParser {
       path.engine = section.ref("engine", engine_names);
       path.name = section.text("name");
       if (!section.has("name") && path.from >= 0 && path.to >= 0) {
-        path.name = fmt::format("{}_to_{}", memory_names_[static_cast<size_t>(path.from)], memory_names_[static_cast<size_t>(path.to)]);
+        path.name = fmt::format("{}_to_{}", memory_names_[static_cast<size_t>(path.from)],
+                                memory_names_[static_cast<size_t>(path.to)]);
       }
       for (const int transform : section.choices("transforms")) {
         path.transforms.push_back(static_cast<Transform>(transform));
@@ -211,7 +214,7 @@ class ChipParser {
       operand.shape = part.shape("shape", params);
       const int layout = part.ref("layout", names_of(machine_.layouts));
       operand.layout = layout >= 0 ? machine_.layouts[static_cast<size_t>(layout)].name : "";
-      const int access = std::max(0, part.choice("access"));   // r, w, rw
+      const int access = std::max(0, part.choice("access"));  // r, w, rw
       operand.read = access != 1;
       operand.written = access != 0;
       part.finish();
@@ -278,7 +281,7 @@ Result<Machine> parse_machine(std::string_view yaml, const std::string& file) {
     return findings;
   }
   machine.provenance = reader.take_provenance();
-  machine.provenance.erase("format");   // a number of the language, not of the chip
+  machine.provenance.erase("format");  // a number of the language, not of the chip
   return machine;
 }
 

@@ -14,7 +14,8 @@ namespace {
 constexpr size_t kMaxFindings = 100;
 
 bool is_below(std::string_view path, std::string_view top) {
-  return path.starts_with(top) && (top.empty() || path.size() == top.size() || path[top.size()] == '.' || path[top.size()] == '[');
+  return path.starts_with(top) &&
+         (top.empty() || path.size() == top.size() || path[top.size()] == '.' || path[top.size()] == '[');
 }
 
 std::string parent_of(const std::string& path) {
@@ -46,11 +47,14 @@ Position Reader::find(const std::string& path) const {
   }
 }
 
-void Reader::report(const std::string& path, const std::string& message) { report(find(path), path, message); }
+void Reader::report(const std::string& path, const std::string& message) {
+  report(find(path), path, message);
+}
 
 bool Reader::bad(const std::string& path) const {
-  return std::any_of(bad_paths_.begin(), bad_paths_.end(),
-                     [&](const std::string& bad) { return is_below(bad, path) || (!bad.empty() && is_below(path, bad)); });
+  return std::any_of(bad_paths_.begin(), bad_paths_.end(), [&](const std::string& bad) {
+    return is_below(bad, path) || (!bad.empty() && is_below(path, bad));
+  });
 }
 
 Diags Reader::take_findings() {
@@ -59,7 +63,8 @@ Diags Reader::take_findings() {
   Diags diags;
   for (const Found& found : found_) {
     if (diags.size() == kMaxFindings) {
-      diags.push_back({DiagKind::Error, file_, fmt::format("{} more findings are not shown", found_.size() - kMaxFindings)});
+      diags.push_back(
+          {DiagKind::Error, file_, fmt::format("{} more findings are not shown", found_.size() - kMaxFindings)});
       break;
     }
     diags.push_back({DiagKind::Error, fmt::format("{}:{}:{}", file_, found.at.line, found.at.column), found.message});
@@ -67,12 +72,20 @@ Diags Reader::take_findings() {
   return diags;
 }
 
-Section::Section(Reader& reader, const Table& table, const TreeNode& node, std::string path, Position at, const Origin& inherited, std::string name)
-    : reader_(&reader), table_(&table), node_(&node), path_(std::move(path)), at_(at), origin_(inherited), name_(std::move(name)) {
+Section::Section(Reader& reader, const Table& table, const TreeNode& node, std::string path, Position at,
+                 const Origin& inherited, std::string name)
+    : reader_(&reader),
+      table_(&table),
+      node_(&node),
+      path_(std::move(path)),
+      at_(at),
+      origin_(inherited),
+      name_(std::move(name)) {
   reader_->remember(path_, at_);
   if (node_->kind != TreeNode::Kind::Map) {
-    reader_->report(at_, path_, fmt::format("{} is a mapping with the keys of its table, not a {}", title(),
-                                            node_->kind == TreeNode::Kind::List ? "list" : "single value"));
+    reader_->report(at_, path_,
+                    fmt::format("{} is a mapping with the keys of its table, not a {}", title(),
+                                node_->kind == TreeNode::Kind::List ? "list" : "single value"));
     return;
   }
   check_keys();
@@ -87,7 +100,9 @@ std::string Section::path_of(std::string_view key) const {
   return path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key);
 }
 
-void Section::report(std::string_view key, const std::string& message) { reader_->report(path_of(key), message); }
+void Section::report(std::string_view key, const std::string& message) {
+  reader_->report(path_of(key), message);
+}
 
 void Section::check_keys() {
   std::vector<std::string> known;
@@ -103,7 +118,8 @@ void Section::check_keys() {
       reader_->report(entry.at, path, fmt::format("the key '{}' is given twice in {}", entry.key, title()));
     } else if (std::find(known.begin(), known.end(), entry.key) == known.end()) {
       const std::string near = nearest_name(entry.key, known);
-      const std::string hint = near.empty() ? fmt::format("; keys: {}", fmt::join(known, ", ")) : fmt::format(", did you mean '{}'", near);
+      const std::string hint =
+          near.empty() ? fmt::format("; keys: {}", fmt::join(known, ", ")) : fmt::format(", did you mean '{}'", near);
       reader_->report(entry.at, path, fmt::format("unknown key '{}' in {}{}", entry.key, title(), hint));
     }
   }
@@ -125,7 +141,8 @@ void Section::read_origin() {
     given = true;
     if (source && entry.value.kind == TreeNode::Kind::Scalar) {
       own.source = entry.value.text;
-    } else if (!source && entry.value.kind == TreeNode::Kind::Scalar && (entry.value.text == "true" || entry.value.text == "false")) {
+    } else if (!source && entry.value.kind == TreeNode::Kind::Scalar &&
+               (entry.value.text == "true" || entry.value.text == "false")) {
       own.estimated = entry.value.text == "true";
     } else {
       reader_->report(entry.at, path_of(entry.key), source ? "'source' is a text" : "'estimated' is true or false");
@@ -147,14 +164,16 @@ const TreeNode* Section::find(std::string_view key) const {
 
 const Key& Section::key_of(std::string_view key, KeyKind kind) {
   const Key* row = table_->find(key);
-  DLCC_CHECK(row != nullptr && row->kind == kind) << "table " << std::string(table_->name) << " has no such key " << std::string(key);
+  DLCC_CHECK(row != nullptr && row->kind == kind)
+      << "table " << std::string(table_->name) << " has no such key " << std::string(key);
   asked_.insert(row->name);
   return *row;
 }
 
 void Section::finish() const {
   for (const Key& key : table_->keys) {
-    DLCC_CHECK(asked_.contains(key.name)) << "nothing reads " << std::string(key.name) << " of " << std::string(table_->name);
+    DLCC_CHECK(asked_.contains(key.name))
+        << "nothing reads " << std::string(key.name) << " of " << std::string(table_->name);
   }
 }
 
@@ -205,7 +224,8 @@ std::vector<Section> Section::map(std::string_view key) {
   return sections;
 }
 
-std::vector<std::pair<std::string, const TreeEntry*>> Section::entries(const TreeNode& node, const std::string& path, std::string_view noun) {
+std::vector<std::pair<std::string, const TreeEntry*>> Section::entries(const TreeNode& node, const std::string& path,
+                                                                       std::string_view noun) {
   std::vector<std::pair<std::string, const TreeEntry*>> result;
   if (node.kind != TreeNode::Kind::Map) {
     reader_->report(path, fmt::format("'{}' is a mapping from names to values", path));
@@ -216,7 +236,8 @@ std::vector<std::pair<std::string, const TreeEntry*>> Section::entries(const Tre
     const std::string entry_path = fmt::format("{}.{}", path, entry.key);
     reader_->remember(entry_path, entry.at);
     if (!is_identifier(entry.key)) {
-      reader_->report(entry.at, entry_path, fmt::format("'{}' is not a name: letters, digits and _, at most 64", entry.key));
+      reader_->report(entry.at, entry_path,
+                      fmt::format("'{}' is not a name: letters, digits and _, at most 64", entry.key));
     } else if (!seen.insert(entry.key).second) {
       reader_->report(entry.at, entry_path, fmt::format("{} '{}' is declared twice", noun, entry.key));
     } else {

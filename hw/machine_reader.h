@@ -21,15 +21,18 @@ class Reader {
   void report(Position at, const std::string& path, const std::string& message);
   /// At the place of `path` in the file, or of the nearest path above it that is there.
   void report(const std::string& path, const std::string& message);
-  /// True when something at or below that path was found wrong already: a check that depends on it would only repeat it.
+  /// True when something at or below that path was found wrong already: a check that depends on it would only repeat
+  /// it.
   bool bad(const std::string& path) const;
   void remember(const std::string& path, Position at) { positions_.emplace(path, at); }
-  void record(const std::string& path, Provenance provenance) { provenance_.insert_or_assign(path, std::move(provenance)); }
+  void record(const std::string& path, Provenance provenance) {
+    provenance_.insert_or_assign(path, std::move(provenance));
+  }
   /// Sorted by position.
   Diags take_findings();
   std::map<std::string, Provenance> take_provenance() { return std::move(provenance_); }
 
-  double clock_hz = 1e9;    // for conversions; replaced as soon as the clock is known
+  double clock_hz = 1e9;  // for conversions; replaced as soon as the clock is known
 
  private:
   struct Found {
@@ -50,11 +53,12 @@ struct Origin {
   bool estimated = false;
 };
 
-/// A mapping of the file under its key table. Construction reports unknown, repeated and missing keys. Every getter names a key of the
-/// table with that kind (checked); a key that is absent or wrong gives its default.
+/// A mapping of the file under its key table. Construction reports unknown, repeated and missing keys. Every getter
+/// names a key of the table with that kind (checked); a key that is absent or wrong gives its default.
 class Section {
  public:
-  Section(Reader& reader, const Table& table, const TreeNode& node, std::string path, Position at, const Origin& inherited, std::string name = {});
+  Section(Reader& reader, const Table& table, const TreeNode& node, std::string path, Position at,
+          const Origin& inherited, std::string name = {});
 
   const std::string& name() const { return name_; }
   const std::string& path() const { return path_; }
@@ -67,13 +71,13 @@ class Section {
   double ratio(std::string_view key);
   int64_t bytes(std::string_view key);
   double clock(std::string_view key);
-  double rate(std::string_view key);                        // bytes per cycle
+  double rate(std::string_view key);  // bytes per cycle
   std::map<int, double> rate_table(std::string_view key);
   int64_t cycles(std::string_view key);
   bool boolean(std::string_view key);
-  int choice(std::string_view key);                         // index into Key::choices; -1: absent or wrong
+  int choice(std::string_view key);  // index into Key::choices; -1: absent or wrong
   std::vector<int> choices(std::string_view key);
-  int ref(std::string_view key, const std::vector<std::string>& names);               // -1: absent or wrong
+  int ref(std::string_view key, const std::vector<std::string>& names);  // -1: absent or wrong
   std::vector<int> refs(std::string_view key, const std::vector<std::string>& names);
   std::vector<std::string> names(std::string_view key);
   std::vector<std::string> texts(std::string_view key);
@@ -84,7 +88,7 @@ class Section {
   std::vector<IntrinsicParam> params(std::string_view key);
   std::optional<Section> mapping(std::string_view key);
   std::vector<Section> list(std::string_view key);
-  std::vector<Section> map(std::string_view key);           // Section::name is the entry's key
+  std::vector<Section> map(std::string_view key);  // Section::name is the entry's key
 
   /// Every key of the table must have been asked for: a row that nothing reads is our bug.
   void finish() const;
@@ -103,8 +107,10 @@ class Section {
   void read_origin();
   void expect(const TreeNode& node, const std::string& path, TreeNode::Kind kind, std::string_view what);
   std::optional<std::string> scalar(std::string_view key, std::string_view what);
-  std::vector<std::pair<std::string, const TreeNode*>> sequence(std::string_view key, bool allow_scalar, std::string_view what);
-  std::vector<std::pair<std::string, const TreeEntry*>> entries(const TreeNode& node, const std::string& path, std::string_view noun);
+  std::vector<std::pair<std::string, const TreeNode*>> sequence(std::string_view key, bool allow_scalar,
+                                                                std::string_view what);
+  std::vector<std::pair<std::string, const TreeEntry*>> entries(const TreeNode& node, const std::string& path,
+                                                                std::string_view noun);
   std::optional<Leaf> leaf(const TreeNode& node, const std::string& path, std::string_view what);
   std::optional<Leaf> leaf(const Key& key);
   std::optional<int64_t> to_integer(const Leaf& leaf, int64_t min, int64_t max);
@@ -122,5 +128,7 @@ class Section {
 };
 
 bool is_identifier(std::string_view text);
+/// All of the text as a decimal number.
+std::optional<int64_t> parse_whole(std::string_view text);
 
 }  // namespace dlcc::hw

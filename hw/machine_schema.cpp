@@ -21,12 +21,18 @@ std::string definition_name(const Table& table) {
   return name;
 }
 
-Json reference(const std::string& name) { return {{"$ref", "#/$defs/" + name}}; }
-Json list_of(Json item) { return {{"type", "array"}, {"items", std::move(item)}}; }
+Json reference(const std::string& name) {
+  return {{"$ref", "#/$defs/" + name}};
+}
+Json list_of(Json item) {
+  return {{"type", "array"}, {"items", std::move(item)}};
+}
 Json map_of(Json value, const Json& keys) {
   return {{"type", "object"}, {"propertyNames", keys}, {"additionalProperties", std::move(value)}};
 }
-Json name_pattern() { return {{"type", "string"}, {"pattern", kName}}; }
+Json name_pattern() {
+  return {{"type", "string"}, {"pattern", kName}};
+}
 Json one_of_names(const std::vector<std::string_view>& names) {
   Json list = Json::array();
   for (const std::string_view name : names) {
@@ -37,10 +43,11 @@ Json one_of_names(const std::vector<std::string_view>& names) {
 
 /// A number: itself, or {value, source, estimated}.
 Json with_origin(const Json& plain) {
-  Json mapping = {{"type", "object"},
-                  {"properties", {{"value", plain}, {"source", {{"type", "string"}}}, {"estimated", {{"type", "boolean"}}}}},
-                  {"required", {"value"}},
-                  {"additionalProperties", false}};
+  Json mapping = {
+      {"type", "object"},
+      {"properties", {{"value", plain}, {"source", {{"type", "string"}}}, {"estimated", {{"type", "boolean"}}}}},
+      {"required", {"value"}},
+      {"additionalProperties", false}};
   return {{"oneOf", {plain, std::move(mapping)}}};
 }
 
@@ -48,7 +55,9 @@ Json quantity(const std::string& units) {
   return with_origin({{"type", "string"}, {"pattern", fmt::format("^ *[0-9][0-9.eE+-]* *({}) *$", units)}});
 }
 
-Json integer(const Key& key) { return with_origin({{"type", "integer"}, {"minimum", key.min}, {"maximum", key.max}}); }
+Json integer(const Key& key) {
+  return with_origin({{"type", "integer"}, {"minimum", key.min}, {"maximum", key.max}});
+}
 
 Json lists_and_maps(const Key& key) {
   const Json scalar = {{"type", {"string", "number", "boolean"}}};
@@ -69,7 +78,8 @@ Json lists_and_maps(const Key& key) {
     case KeyKind::Shape:
       return list_of({{"oneOf", {name_pattern(), {{"type", "integer"}, {"minimum", 1}}}}});
     case KeyKind::Params:
-      return map_of(with_origin({{"type", "string"}, {"pattern", "^(bool|[0-9]+\\.\\.[0-9]+( by [0-9]+)?)$"}}), name_pattern());
+      return map_of(with_origin({{"type", "string"}, {"pattern", "^(bool|[0-9]+\\.\\.[0-9]+( by [0-9]+)?)$"}}),
+                    name_pattern());
     case KeyKind::RateTable:
       return {{"oneOf", {reference("rate"), map_of(reference("rate"), {{"pattern", "^[0-9]+$"}})}}};
     case KeyKind::Mapping:
@@ -125,8 +135,10 @@ Json table_schema(const Table& table) {
       required.push_back(std::string(key.name));
     }
   }
-  properties["source"] = {{"type", "string"}, {"description", "where the numbers of this mapping, and of those below it, come from"}};
-  properties["estimated"] = {{"type", "boolean"}, {"description", "the numbers of this mapping, and of those below it, are estimates"}};
+  properties["source"] = {{"type", "string"},
+                          {"description", "where the numbers of this mapping, and of those below it, come from"}};
+  properties["estimated"] = {{"type", "boolean"},
+                             {"description", "the numbers of this mapping, and of those below it, are estimates"}};
   return {{"description", std::string(table.doc)},
           {"type", "object"},
           {"properties", std::move(properties)},

@@ -11,9 +11,13 @@
 namespace dlcc::hw {
 namespace {
 
-Position position_of(const YAML::Mark& mark) { return {mark.line + 1, mark.column + 1}; }
+Position position_of(const YAML::Mark& mark) {
+  return {mark.line + 1, mark.column + 1};
+}
 
-std::string where_text(const std::string& file, Position at) { return fmt::format("{}:{}:{}", file, at.line, at.column); }
+std::string where_text(const std::string& file, Position at) {
+  return fmt::format("{}:{}:{}", file, at.line, at.column);
+}
 
 /// Leaves the parser; caught in parse_yaml_tree.
 struct Refusal {
@@ -41,11 +45,13 @@ class TreeBuilder : public YAML::EventHandler {
     refuse_anchor(mark, anchor);
     add(TreeNode{TreeNode::Kind::Scalar, position_of(mark), value, {}, {}});
   }
-  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
     open(TreeNode::Kind::List, mark, anchor);
   }
   void OnSequenceEnd() override { close(); }
-  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
     open(TreeNode::Kind::Map, mark, anchor);
   }
   void OnMapEnd() override { close(); }

@@ -1,4 +1,5 @@
-// YAML text -> a plain tree with positions. Bounded: size, number of nodes and depth are limited, anchors and aliases are refused.
+// YAML text -> a plain tree with positions. Bounded: size, number of nodes and depth are limited, anchors and aliases
+// are refused.
 #pragma once
 
 #include <string>
@@ -21,9 +22,9 @@ struct TreeNode {
   enum class Kind : uint8_t { Null, Scalar, List, Map };
   Kind kind = Kind::Null;
   Position at;
-  std::string text;                  // Scalar
-  std::vector<TreeNode> items;       // List
-  std::vector<TreeEntry> entries;    // Map, in the order of the file, repeated keys included
+  std::string text;                // Scalar
+  std::vector<TreeNode> items;     // List
+  std::vector<TreeEntry> entries;  // Map, in the order of the file, repeated keys included
 };
 struct TreeEntry {
   std::string key;

@@ -9,8 +9,8 @@
 
 namespace dlcc::lowering {
 
-/// Fills leaf.kernel. New loop variables are appended to group.vars. Falls back to scalars (lanes 1) where lanes cannot be contiguous or an operation
-/// has no vector form (said to context.explain). Unsupported: an operation that the chip has in no form.
+/// Fills leaf.kernel; its loops run over the variables of the leaf's own dims. Falls back to scalars (lanes 1) where lanes cannot be contiguous or an operation
+/// has no vector form (said to context.explain); leaves on blocked buffers get no kernel. Unsupported: an operation that the chip has in no form.
 Status kernelize(hw::Compute& leaf, hw::Group& group, const Context& context);
 
 }  // namespace dlcc::lowering

@@ -73,7 +73,8 @@ struct Result {
   uint64_t events = 0;               // processed by the timing run
 };
 
-/// inputs: one per program input. weights: weights.bin. Errors: shapes or sizes that do not match, a deadlock in time (also a finding), verify failures.
+/// inputs: one per program input. weights: weights.bin. Errors: shapes or sizes that do not match, a malformed program.
+/// A deadlock is a finding: there are no outputs then, and no time (cycles 0). Without `sanitize` it is an error.
 dlcc::Result<Result> simulate(const hw::Program& program, const hw::Machine& machine, const std::vector<te::Array>& inputs,
                               std::span<const std::byte> weights, const Options& options);
 

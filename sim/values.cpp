@@ -36,10 +36,12 @@ class ValueRun {
     for (int core = 0; core < machine_.core_count(); ++core) {
       cores_.push_back(std::make_unique<CoreRun>(context_, core));
     }
-    for (size_t g = 0; g < program_.groups.size(); ++g) {
+    for (size_t g = 0; g < program_.groups.size() && !stopped_; ++g) {
       DLCC_RETURN_IF_ERROR(run_group(static_cast<int>(g)));
     }
-    store();
+    if (!stopped_) {
+      store();
+    }
     return ok_status();
   }
 
@@ -261,8 +263,12 @@ class ValueRun {
         }
       }
     }
+    if (!options_.sanitize) {
+      return error("group '" + group.info.name + "'", "deadlock: " + text);
+    }
     add({"deadlock", group.info.name, "", 0, "", text});
-    return error("group '" + group.info.name + "'", "deadlock: " + text);
+    stopped_ = true;
+    return ok_status();
   }
 
   struct Free {
@@ -277,6 +283,7 @@ class ValueRun {
   std::unique_ptr<GlobalShadow> shadow_;
   std::vector<std::unique_ptr<CoreRun>> cores_;
   uint32_t epoch_ = 1;
+  bool stopped_ = false;         // by a deadlock: there are no outputs
 };
 
 }  // namespace

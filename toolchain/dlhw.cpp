@@ -1,7 +1,7 @@
 // dlhw: check, show and describe chip files. Findings go to stderr; exit codes: 0 ok, 4 bad input, 5 internal error.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -24,11 +24,14 @@ int refuse(const Diags& diags) {
 std::string summary(const hw::Machine& machine) {
   size_t sourced = 0, estimated = 0, defaults = 0, unknown = 0;
   for (const auto& [path, provenance] : machine.provenance) {
-    size_t& count = provenance.estimated ? estimated : provenance.source == "default" ? defaults : provenance.source.empty() ? unknown : sourced;
+    size_t& count = provenance.estimated             ? estimated
+                    : provenance.source == "default" ? defaults
+                    : provenance.source.empty()      ? unknown
+                                                     : sourced;
     ++count;
   }
-  return fmt::format("{} ({}): ok; {} numbers: {} with a source, {} estimated, {} default, {} without", machine.name, machine.file,
-                     machine.provenance.size(), sourced, estimated, defaults, unknown);
+  return fmt::format("{} ({}): ok; {} numbers: {} with a source, {} estimated, {} default, {} without", machine.name,
+                     machine.file, machine.provenance.size(), sourced, estimated, defaults, unknown);
 }
 
 int check(const std::vector<std::string>& chips) {

@@ -51,8 +51,8 @@ class StmtRunner {
   void start_strip(int64_t first, int n);
   void reduce_strip(int n);
   void execute_list(const std::vector<Instruction>& list, int n);
-  void load(const Instruction& instruction, int n);
-  void index(const Instruction& instruction, int n);
+  void load(const Instruction& instruction);
+  void index(const Instruction& instruction);
 
   const Module& module_;
   const Stmt& stmt_;
@@ -63,6 +63,7 @@ class StmtRunner {
   std::byte* write_;
   std::vector<LaneAccess> accesses_;
   LaneAccess target_;
+  LaneRuns runs_;
   std::vector<LaneNumbers> indices_;   // by Stmt::dims; used for those that the body mentions
   std::vector<Register> registers_;
   Register chosen_, acc_;
@@ -88,33 +89,35 @@ StmtRunner::StmtRunner(const Module& module, const Stmt& stmt, std::vector<const
   }
 }
 
-void StmtRunner::load(const Instruction& instruction, int n) {
+void StmtRunner::load(const Instruction& instruction) {
   const auto read = static_cast<size_t>(instruction.node.integer);
   const Access& access = stmt_.reads[read];
   const Register* chosen = nullptr;
   if (access.indirect_axis >= 0) {
     const auto by = static_cast<size_t>(access.indirect_read);
-    accesses_[by].load(reads_[by], red_, nullptr, chosen_, n);
+    accesses_[by].load(reads_[by], runs_, red_, nullptr, chosen_);
     chosen = &chosen_;
   }
-  accesses_[read].load(reads_[read], red_, chosen, registers_[static_cast<size_t>(instruction.to)], n);
+  accesses_[read].load(reads_[read], runs_, red_, chosen, registers_[static_cast<size_t>(instruction.to)]);
 }
 
-void StmtRunner::index(const Instruction& instruction, int n) {
+void StmtRunner::index(const Instruction& instruction) {
   const LaneNumbers& numbers = indices_[static_cast<size_t>(instruction.node.integer)];
   const int64_t shift = numbers.affine.red_value(red_);
   Register& to = registers_[static_cast<size_t>(instruction.to)];
-  for (int l = 0; l < n; ++l) {
-    to.i[l] = numbers.value[l] + shift;
+  for (int run = 0; run < runs_.count; ++run) {
+    for (int k = 0; k < runs_.length[run]; ++k) {
+      to.i[runs_.lane[run] + k] = numbers.base[run] + k * numbers.step + shift;
+    }
   }
 }
 
 void StmtRunner::execute_list(const std::vector<Instruction>& list, int n) {
   for (const Instruction& instruction : list) {
     if (instruction.node.op == Op::Load) {
-      load(instruction, n);
+      load(instruction);
     } else if (instruction.node.op == Op::Index) {
-      index(instruction, n);
+      index(instruction);
     } else {
       execute(instruction, registers_.data(), n);
     }
@@ -122,14 +125,14 @@ void StmtRunner::execute_list(const std::vector<Instruction>& list, int n) {
 }
 
 void StmtRunner::start_strip(int64_t first, int n) {
-  const std::vector<int64_t> position = position_at(first, dims_.par_extent);
+  runs_.start(dims_, position_at(first, dims_.par_extent), n);
   for (LaneAccess& access : accesses_) {
-    access.start(dims_, position, n);
+    access.start(runs_);
   }
-  target_.start(dims_, position, n);
+  target_.start(runs_);
   for (const ScalarNode& node : stmt_.body) {
     if (node.op == Op::Index) {
-      indices_[static_cast<size_t>(node.integer)].start(dims_, position, n);
+      indices_[static_cast<size_t>(node.integer)].start(runs_);
     }
   }
   red_.assign(dims_.red_extent.size(), 0);
@@ -161,10 +164,10 @@ void StmtRunner::run() {
     start_strip(first, n);
     if (stmt_.kind == StmtKind::Reduce) {
       reduce_strip(n);
-      target_.store(write_, acc_, n);
+      target_.store(write_, runs_, acc_);
     } else {
       execute_list(program_.point, n);
-      target_.store(write_, registers_[static_cast<size_t>(program_.result)], n);
+      target_.store(write_, runs_, registers_[static_cast<size_t>(program_.result)]);
     }
   }
 }

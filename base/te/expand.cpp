@@ -164,14 +164,15 @@ int Expander::erf(int x) {
   const int a = abs(x);
   const int z = mul(x, x);
   const int small = fma(polynomial(t_.erf, z), x, x);
-  int rest = -1;
+  int large = -1;
   if (single_) {
-    rest = polynomial(t_.erfc, sub(clamp(a, 0, 3.9), k(2.45)));
+    const int rest = polynomial(t_.erfc, sub(a, k(2.45)));
+    large = select(gt(a, k(3.9)), k(1), sub(k(1), rest));
   } else {
     const int c = clamp(a, 0, 6);
-    rest = mul(exp(neg(mul(c, c))), polynomial(t_.erfc, div(sub(c, k(3.75)), add(c, k(3.75)))));
+    large = sub(k(1), mul(exp(neg(mul(c, c))), polynomial(t_.erfc, div(sub(c, k(3.75)), add(c, k(3.75))))));
   }
-  return select(lt(a, k(1)), small, with_sign_of(x, sub(k(1), rest)));
+  return select(lt(a, k(1)), small, with_sign_of(x, large));
 }
 
 int Expander::pow_constant(int x, double y) {

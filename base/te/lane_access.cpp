@@ -1,4 +1,4 @@
-// Loads and stores of strips: uniform and contiguous patterns, general gathers, fill outside the tensor, indirect axes.
+// Loads and stores of strips, run by run: what is outside the tensor is cut off a run at both ends, the rest is one strided copy.
 #include "base/te/lane_access.h"
 
 #include <algorithm>
@@ -8,6 +8,9 @@
 #include "base/te/scalar_ops.h"
 
 namespace dlcc::te {
+namespace {
+constexpr size_t kMaxRank = 64;
+}  // namespace
 
 DimLists::DimLists(const Stmt& stmt) {
   for (size_t d = 0; d < stmt.dims.size(); ++d) {
@@ -30,24 +33,17 @@ SplitAffine::SplitAffine(const Affine& affine, const DimLists& dims) : constant(
   }
 }
 
-void LaneNumbers::start(const DimLists& dims, std::vector<int64_t> first, int n) {
+void LaneRuns::start(const DimLists& dims, std::vector<int64_t> first, int n) {
   const size_t rank = dims.par_extent.size();
-  int lane = 0;
-  low = INT64_MAX, high = INT64_MIN;
-  while (lane < n) {
-    int64_t base = affine.constant;
-    for (size_t k = 0; k < rank; ++k) {
-      base += affine.par[k] * first[k];
-    }
-    const int64_t step = rank > 0 ? affine.par[rank - 1] : 0;
+  count = 0;
+  position.clear();
+  int at = 0;
+  while (at < n) {
     const int64_t left = rank > 0 ? dims.par_extent[rank - 1] - first[rank - 1] : 1;
-    const int run = static_cast<int>(std::min<int64_t>(left, n - lane));
-    for (int k = 0; k < run; ++k) {
-      value[lane + k] = base + step * k;
-    }
-    low = std::min({low, base, base + step * (run - 1)});
-    high = std::max({high, base, base + step * (run - 1)});
-    lane += run;
+    lane[count] = at;
+    length[count] = static_cast<int>(std::min<int64_t>(left, n - at));
+    at += length[count++];
+    position.insert(position.end(), first.begin(), first.end());
     if (rank == 0) {
       break;
     }
@@ -58,6 +54,19 @@ void LaneNumbers::start(const DimLists& dims, std::vector<int64_t> first, int n)
       }
       first[k] = 0;
     }
+  }
+}
+
+void LaneNumbers::start(const LaneRuns& runs) {
+  const size_t rank = affine.par.size();
+  step = rank > 0 ? affine.par[rank - 1] : 0;
+  for (int run = 0; run < runs.count; ++run) {
+    const int64_t* at = runs.position.data() + static_cast<size_t>(run) * rank;
+    int64_t value = affine.constant;
+    for (size_t k = 0; k < rank; ++k) {
+      value += affine.par[k] * at[k];
+    }
+    base[run] = value;
   }
 }
 
@@ -109,167 +118,175 @@ LaneAccess::LaneAccess(const Access& access, const Tensor& tensor, const DimList
     stride *= tensor.shape[axis];
   }
   linear_.affine = SplitAffine(linear, dims);
-  has_fill_ = access.fill.has_value();
-  if (has_fill_) {
+  DLCC_CHECK(checked_.size() <= kMaxRank) << "rank";
+  if (access.fill) {
     fill_ = value_of(*access.fill, type_);
   }
 }
 
-void LaneAccess::start(const DimLists& dims, const std::vector<int64_t>& first, int n) {
-  linear_.start(dims, first, n);
-  bool uniform = true, contiguous = true;
-  for (int l = 1; l < n; ++l) {
-    uniform = uniform && linear_.value[l] == linear_.value[0];
-    contiguous = contiguous && linear_.value[l] == linear_.value[0] + l;
+void LaneAccess::start(const LaneRuns& runs) {
+  linear_.start(runs);
+  uniform_ = linear_.step == 0 && !indirect_ && checked_.empty();
+  for (int run = 1; run < runs.count && uniform_; ++run) {
+    uniform_ = linear_.base[run] == linear_.base[0];
   }
-  pattern_ = uniform ? Pattern::Uniform : contiguous ? Pattern::Contiguous : Pattern::General;
   for (Checked& axis : checked_) {
-    axis.position.start(dims, first, n);
+    axis.position.start(runs);
   }
   if (indirect_) {
-    indirect_position_.start(dims, first, n);
+    indirect_position_.start(runs);
   }
-}
-
-bool LaneAccess::outside(const std::vector<int64_t>& red, bool* mask, int n) const {
-  bool any = false;
-  for (const Checked& axis : checked_) {
-    const int64_t shift = axis.position.affine.red_value(red);
-    if (axis.position.low + shift >= 0 && axis.position.high + shift < axis.extent) {
-      continue;
-    }
-    if (!any) {
-      std::fill_n(mask, n, false);
-      any = true;
-    }
-    for (int l = 0; l < n; ++l) {
-      mask[l] |= static_cast<uint64_t>(axis.position.value[l] + shift) >= static_cast<uint64_t>(axis.extent);
-    }
-  }
-  return any;
 }
 
 namespace {
 
+int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0); }
+
+/// Copies elements at offset, offset + step, ... into lanes [begin, end).
 template <class Element, class Lane>
-void gather(const std::byte* data, const int64_t* offset, int64_t shift, Lane* to, int n) {
-  const std::byte* base = data + shift * static_cast<int64_t>(sizeof(Element));
-  for (int l = 0; l < n; ++l) {
+void gather(const std::byte* data, int64_t offset, int64_t step, Lane* to, int count) {
+  const std::byte* from = data + offset * static_cast<int64_t>(sizeof(Element));
+  if constexpr (std::is_same_v<Element, Lane>) {
+    if (step == 1) {
+      std::memcpy(to, from, static_cast<size_t>(count) * sizeof(Element));
+      return;
+    }
+  }
+  for (int l = 0; l < count; ++l) {
     Element element;
-    std::memcpy(&element, base + offset[l] * static_cast<int64_t>(sizeof(Element)), sizeof element);
+    std::memcpy(&element, from + l * step * static_cast<int64_t>(sizeof(Element)), sizeof element);
     if constexpr (std::is_same_v<Lane, float> && std::is_same_v<Element, uint16_t>) {
       to[l] = half_to_float(element);
-    } else if constexpr (std::is_same_v<Element, bool>) {
-      to[l] = element ? 1 : 0;
     } else {
       to[l] = static_cast<Lane>(element);
     }
   }
 }
 
-void gather_any(DType type, const std::byte* data, const int64_t* offset, int64_t shift, Register& to, int n) {
+void gather_any(DType type, const std::byte* data, int64_t offset, int64_t step, Register& to, int lane, int count) {
   switch (type) {
     case DType::F16:
-      return gather<uint16_t>(data, offset, shift, to.f, n);
+      return gather<uint16_t>(data, offset, step, to.f + lane, count);
     case DType::F32:
-      return gather<float>(data, offset, shift, to.f, n);
+      return gather<float>(data, offset, step, to.f + lane, count);
     case DType::F64:
-      return gather<double>(data, offset, shift, to.d, n);
+      return gather<double>(data, offset, step, to.d + lane, count);
     case DType::I8:
-      return gather<int8_t>(data, offset, shift, to.i, n);
+      return gather<int8_t>(data, offset, step, to.i + lane, count);
     case DType::I16:
-      return gather<int16_t>(data, offset, shift, to.i, n);
+      return gather<int16_t>(data, offset, step, to.i + lane, count);
     case DType::I32:
-      return gather<int32_t>(data, offset, shift, to.i, n);
+      return gather<int32_t>(data, offset, step, to.i + lane, count);
     case DType::I64:
     case DType::U64:
-      return gather<int64_t>(data, offset, shift, to.i, n);
+      return gather<int64_t>(data, offset, step, to.i + lane, count);
     case DType::U8:
-      return gather<uint8_t>(data, offset, shift, to.i, n);
+      return gather<uint8_t>(data, offset, step, to.i + lane, count);
     case DType::U16:
-      return gather<uint16_t>(data, offset, shift, to.i, n);
+      return gather<uint16_t>(data, offset, step, to.i + lane, count);
     case DType::U32:
-      return gather<uint32_t>(data, offset, shift, to.i, n);
+      return gather<uint32_t>(data, offset, step, to.i + lane, count);
     case DType::Bool:
-      for (int l = 0; l < n; ++l) {
-        to.i[l] = load_element(DType::Bool, data, offset[l] + shift).i;
+      for (int l = 0; l < count; ++l) {
+        to.i[lane + l] = load_element(DType::Bool, data, offset + l * step).i;
       }
       return;
   }
 }
 
+void put(DType type, Value value, Register& to, int begin, int end) {
+  for (int l = begin; l < end; ++l) {
+    if (type == DType::F64) {
+      to.d[l] = value.f;
+    } else if (is_float(type)) {
+      to.f[l] = static_cast<float>(value.f);
+    } else {
+      to.i[l] = value.i;
+    }
+  }
+}
+
 }  // namespace
 
-void LaneAccess::load_offsets(const std::byte* data, const int64_t* offset, int64_t shift, Pattern pattern, Register& to, int n) const {
-  if (pattern == Pattern::Uniform) {
-    return fill(type_, load_element(type_, data, offset[0] + shift), to, n);
-  }
-  if (pattern == Pattern::Contiguous && type_ == DType::F32) {
-    std::memcpy(to.f, data + (offset[0] + shift) * 4, static_cast<size_t>(n) * 4);
-    return;
-  }
-  gather_any(type_, data, offset, shift, to, n);
-}
-
-void LaneAccess::load(const std::byte* data, const std::vector<int64_t>& red, const Register* chosen, Register& to, int n) const {
-  const int64_t shift = linear_.affine.red_value(red);
-  bool mask[kLanes];
-  const bool masked = !checked_.empty() && outside(red, mask, n);
-  if (!masked && !indirect_) {
-    return load_offsets(data, linear_.value, shift, pattern_, to, n);
-  }
-  int64_t offset[kLanes];
-  std::copy_n(linear_.value, n, offset);
-  if (indirect_) {
-    const int64_t base = indirect_position_.affine.red_value(red);
-    for (int l = 0; l < n; ++l) {
-      const int64_t given = chosen->i[l] < 0 ? chosen->i[l] + indirect_extent_ : chosen->i[l];
-      // Saturated before the addition, which then cannot overflow.
-      const int64_t bounded = std::clamp<int64_t>(given, -(int64_t{1} << 61), int64_t{1} << 61);
-      offset[l] += std::clamp<int64_t>(indirect_position_.value[l] + base + bounded, 0, indirect_extent_ - 1) * indirect_stride_;
+LaneAccess::Inside LaneAccess::inside(const LaneRuns& runs, int run, const int64_t* red_shift) const {
+  int64_t begin = 0, end = runs.length[run];
+  for (size_t a = 0; a < checked_.size(); ++a) {
+    const int64_t first = checked_[a].position.base[run] + red_shift[a];
+    const int64_t last = checked_[a].extent - 1;
+    const int64_t step = checked_[a].position.step;
+    if (step == 0) {
+      end = first < 0 || first > last ? begin : end;
+    } else if (step > 0) {             // first + k*step in [0, last]
+      begin = std::max(begin, -floor_div(first, step));
+      end = std::min(end, floor_div(last - first, step) + 1);
+    } else {
+      begin = std::max(begin, -floor_div(last - first, -step));
+      end = std::min(end, floor_div(first, -step) + 1);
     }
   }
-  if (!masked) {
-    return load_offsets(data, offset, shift, Pattern::General, to, n);
+  return begin < end ? Inside{static_cast<int>(begin), static_cast<int>(end)} : Inside{0, 0};
+}
+
+void LaneAccess::load_indirect(const std::byte* data, const LaneRuns& runs, int run, Inside part, int64_t shift, int64_t axis_shift,
+                               const Register& chosen, Register& to) const {
+  for (int k = part.begin; k < part.end; ++k) {
+    const int lane = runs.lane[run] + k;
+    const int64_t given = chosen.i[lane] < 0 ? chosen.i[lane] + indirect_extent_ : chosen.i[lane];
+    // Saturated before the addition, which then cannot overflow.
+    const int64_t bounded = std::clamp<int64_t>(given, -(int64_t{1} << 61), int64_t{1} << 61);
+    const int64_t own = indirect_position_.base[run] + k * indirect_position_.step + axis_shift;
+    const int64_t position = std::clamp<int64_t>(own + bounded, 0, indirect_extent_ - 1);
+    const int64_t offset = linear_.base[run] + k * linear_.step + shift + position * indirect_stride_;
+    gather_any(type_, data, offset, 1, to, lane, 1);
   }
-  if (std::all_of(mask, mask + n, [](bool out) { return out; })) {
-    return fill(type_, fill_, to, n);
+}
+
+void LaneAccess::load(const std::byte* data, const LaneRuns& runs, const std::vector<int64_t>& red, const Register* chosen,
+                      Register& to) const {
+  const int64_t shift = linear_.affine.red_value(red);
+  if (uniform_) {
+    const int n = runs.lane[runs.count - 1] + runs.length[runs.count - 1];
+    return put(type_, load_element(type_, data, linear_.base[0] + shift), to, 0, n);
   }
-  // Lanes outside read the element of some lane inside, then take the fill value.
-  const int inside = static_cast<int>(std::find(mask, mask + n, false) - mask);
-  for (int l = 0; l < n; ++l) {
-    offset[l] = mask[l] ? offset[inside] : offset[l];
+  int64_t red_shift[kMaxRank];
+  for (size_t a = 0; a < checked_.size(); ++a) {
+    red_shift[a] = checked_[a].position.affine.red_value(red);
   }
-  load_offsets(data, offset, shift, Pattern::General, to, n);
-  for (int l = 0; l < n; ++l) {
-    if (!mask[l]) {
+  const int64_t axis_shift = indirect_ ? indirect_position_.affine.red_value(red) : 0;
+  for (int run = 0; run < runs.count; ++run) {
+    const int lane = runs.lane[run], length = runs.length[run];
+    const Inside part = checked_.empty() ? Inside{0, length} : inside(runs, run, red_shift);
+    if (part.end - part.begin < length) {
+      put(type_, fill_, to, lane, lane + part.begin);
+      put(type_, fill_, to, lane + part.end, lane + length);
+    }
+    if (indirect_) {
+      load_indirect(data, runs, run, part, shift, axis_shift, *chosen, to);
+    } else if (part.begin < part.end) {
+      gather_any(type_, data, linear_.base[run] + shift + part.begin * linear_.step, linear_.step, to, lane + part.begin,
+                 part.end - part.begin);
+    }
+  }
+}
+
+void LaneAccess::store(std::byte* data, const LaneRuns& runs, const Register& from) const {
+  for (int run = 0; run < runs.count; ++run) {
+    const int lane = runs.lane[run];
+    if (type_ == DType::F32 && linear_.step == 1) {
+      std::memcpy(data + linear_.base[run] * 4, from.f + lane, static_cast<size_t>(runs.length[run]) * 4);
       continue;
     }
-    if (type_ == DType::F64) {
-      to.d[l] = fill_.f;
-    } else if (is_float(type_)) {
-      to.f[l] = static_cast<float>(fill_.f);
-    } else {
-      to.i[l] = fill_.i;
+    for (int k = 0; k < runs.length[run]; ++k) {
+      Value value;
+      if (type_ == DType::F64) {
+        value.f = from.d[lane + k];
+      } else if (is_float(type_)) {
+        value.f = from.f[lane + k];
+      } else {
+        value.i = from.i[lane + k];
+      }
+      store_element(type_, data, linear_.base[run] + k * linear_.step, value);
     }
-  }
-}
-
-void LaneAccess::store(std::byte* data, const Register& from, int n) const {
-  if (type_ == DType::F32 && pattern_ == Pattern::Contiguous) {
-    std::memcpy(data + linear_.value[0] * 4, from.f, static_cast<size_t>(n) * 4);
-    return;
-  }
-  for (int l = 0; l < n; ++l) {
-    Value value;
-    if (type_ == DType::F64) {
-      value.f = from.d[l];
-    } else if (is_float(type_)) {
-      value.f = from.f[l];
-    } else {
-      value.i = from.i[l];
-    }
-    store_element(type_, data, linear_.value[l], value);
   }
 }
 

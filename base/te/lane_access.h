@@ -31,38 +31,50 @@ struct SplitAffine {
   }
 };
 
-/// Values of a split affine (constant included) for the lanes of a strip that starts at `first`, in lexicographic order of the par dims.
+/// The lanes of a strip as runs along the innermost par dim: within a run every affine number changes by a constant step.
+struct LaneRuns {
+  int count = 0;
+  int lane[kLanes];              // first lane of each run
+  int length[kLanes];
+  std::vector<int64_t> position; // of the par dims at each run's start, run after run
+  /// The n lanes from `first` on, in lexicographic order.
+  void start(const DimLists& dims, std::vector<int64_t> first, int n);
+};
+
+/// Values of a split affine (constant included, Red dims not) for the lanes of a strip.
 struct LaneNumbers {
   SplitAffine affine;
-  int64_t value[kLanes];
-  int64_t low = 0, high = 0;     // over the lanes
-  void start(const DimLists& dims, std::vector<int64_t> first, int n);
+  int64_t step = 0;
+  int64_t base[kLanes];          // at each run's first lane
+  void start(const LaneRuns& runs);
 };
 
 class LaneAccess {
  public:
   LaneAccess(const Access& access, const Tensor& tensor, const DimLists& dims);
-  void start(const DimLists& dims, const std::vector<int64_t>& first, int n);
+  void start(const LaneRuns& runs);
   /// Elements at a Red point into a register. `chosen`: lanes of the indirect read, or null.
-  void load(const std::byte* data, const std::vector<int64_t>& red, const Register* chosen, Register& to, int n) const;
+  void load(const std::byte* data, const LaneRuns& runs, const std::vector<int64_t>& red, const Register* chosen, Register& to) const;
   /// Lanes -> elements (a write: no checks, no Red dims).
-  void store(std::byte* data, const Register& from, int n) const;
+  void store(std::byte* data, const LaneRuns& runs, const Register& from) const;
 
  private:
   struct Checked {               // an axis whose position may leave the tensor
     LaneNumbers position;
     int64_t extent = 0;
   };
-  enum class Pattern : uint8_t { Uniform, Contiguous, General };
-  void load_offsets(const std::byte* data, const int64_t* offset, int64_t shift, Pattern pattern, Register& to, int n) const;
-  /// Marks lanes outside; false when all are inside.
-  bool outside(const std::vector<int64_t>& red, bool* mask, int n) const;
+  /// The part of a run whose positions are inside: [begin, end) of its lanes.
+  struct Inside {
+    int begin, end;
+  };
+  Inside inside(const LaneRuns& runs, int run, const int64_t* red_shift) const;
+  void load_indirect(const std::byte* data, const LaneRuns& runs, int run, Inside part, int64_t shift, int64_t axis_shift,
+                     const Register& chosen, Register& to) const;
 
   DType type_;
   LaneNumbers linear_;           // of the axes except the indirect one
-  Pattern pattern_ = Pattern::General;
+  bool uniform_ = false;         // all lanes of the strip have one address
   std::vector<Checked> checked_;
-  bool has_fill_ = false;
   Value fill_;
   bool indirect_ = false;
   LaneNumbers indirect_position_;

@@ -11,6 +11,7 @@
 namespace dlcc::te {
 namespace {
 
+constexpr size_t kRankLimit = 64;
 constexpr int64_t kIndexLimit = int64_t{1} << 60;
 
 struct Range {
@@ -74,6 +75,10 @@ class Verifier {
 bool Verifier::check_tensors() {
   for (size_t i = 0; i < module_.tensors.size(); ++i) {
     const Tensor& t = module_.tensors[i];
+    if (t.shape.size() > kRankLimit) {
+      findings_.push_back(fmt::format("tensor {}: rank {}, the limit is {}", t.name, t.shape.size(), kRankLimit));
+      continue;
+    }
     if (!checked_element_count(t.shape)) {
       findings_.push_back(fmt::format("tensor {}: negative extent or 2^58 elements and more", t.name));
       continue;

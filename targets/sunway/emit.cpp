@@ -109,7 +109,7 @@ static char *dlcc_arena;
 static void *dlcc_block;
 
 int dlcc_model_init(const void *weights, size_t bytes) {{
-  if (bytes < DLCC_MODEL_WEIGHTS_BYTES || (uintptr_t)weights % 4 != 0) {{
+  {3}(uintptr_t)weights % 4 != 0) {{
     return 2;
   }}
   dlcc_model_free();
@@ -139,7 +139,8 @@ int dlcc_model_run(const void *const *inputs, void *const *outputs, int threads)
     return 1;
   }}
 )",
-                                 program.arena_bytes, ldm.size, machine.core_count());
+                                 program.arena_bytes, ldm.size, machine.core_count(),
+                                 program.weights_bytes > 0 ? "if (bytes < DLCC_MODEL_WEIGHTS_BYTES || " : "(void)bytes;\n  if (");
   for (size_t k = 0; k < program.inputs.size(); ++k) {
     text += copy_statement(program.tensors.at(static_cast<size_t>(program.inputs[k])), k, true);
   }

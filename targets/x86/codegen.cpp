@@ -41,17 +41,17 @@ void initialise_llvm() {
 Codegen::Codegen(const std::string& cpu) {
   initialise_llvm();
   std::string message;
-#if LLVM_VERSION_MAJOR >= 21
-  const llvm::Triple triple(kTriple);
-  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, message);
-#else
-  const char* const triple = kTriple;
-  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, message);
-#endif
+  llvm::Triple triple(kTriple);
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget("", triple, message);
   DLCC_CHECK(target != nullptr) << message;
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  machine_.reset(target->createTargetMachine(triple, cpu, "", options, llvm::Reloc::PIC_, std::nullopt,
+#if LLVM_VERSION_MAJOR >= 21
+  const llvm::Triple& name = triple;
+#else
+  const std::string& name = triple.str();
+#endif
+  machine_.reset(target->createTargetMachine(name, cpu, "", options, llvm::Reloc::PIC_, std::nullopt,
                                              llvm::CodeGenOptLevel::Default));
   DLCC_CHECK(machine_ != nullptr) << "no target machine for " << cpu;
 }

@@ -11,7 +11,10 @@ using testing::HasSubstr;
 
 Result<int64_t> cost(const std::string& text) {
   static const int64_t m = 13, n = 20;
-  return evaluate_cost(text, [](std::string_view name) { return name == "m" ? &m : name == "n" ? &n : nullptr; }, "cycles");
+  return evaluate_cost(
+      text, [](std::string_view name) { return name == "m"   ? &m
+                                               : name == "n" ? &n
+                                                             : nullptr; }, "cycles");
 }
 
 TEST(CostExpression, Values) {
@@ -19,7 +22,7 @@ TEST(CostExpression, Values) {
   EXPECT_EQ(*cost("2*m - 3*(n - 1)"), 26 - 57);
   EXPECT_EQ(*cost("min(m, n) + max(m, n)*2"), 13 + 40);
   EXPECT_EQ(*cost("-m + 1"), -12);
-  EXPECT_EQ(*cost("ceil(0 - m, 4)"), -3);     // rounded up: -13/4 = -3.25
+  EXPECT_EQ(*cost("ceil(0 - m, 4)"), -3);  // rounded up: -13/4 = -3.25
   EXPECT_EQ(*cost("ceil(12,4)"), 3);
   EXPECT_EQ(*cost("10 - 2 - 3"), 5);
 }

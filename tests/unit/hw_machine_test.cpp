@@ -1,5 +1,4 @@
 // The shipped chips as the loader sees them, queries on a Machine, and the texts generated from the key tables.
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,7 +41,7 @@ TEST(Chips, Sw26010Numbers) {
   const Machine m = shipped("sw26010");
   EXPECT_EQ(m.core_count(), 64);
   EXPECT_EQ(m.clock_hz, 1.45e9);
-  EXPECT_EQ(m.launch_cycles, 21750);               // 15 us * 1.45 GHz
+  EXPECT_EQ(m.launch_cycles, 21750);  // 15 us * 1.45 GHz
   const Memory& ldm = m.memories[static_cast<size_t>(m.work_memory())];
   EXPECT_EQ(ldm.usable(), 61440);
   const DmaEngine& dma = m.dma.at(0);
@@ -60,7 +59,7 @@ TEST(Chips, Sw26010Numbers) {
   EXPECT_EQ(fma->latency, 7);
   EXPECT_EQ(m.issue.ports.at(static_cast<size_t>(fma->port)), "P0");
   EXPECT_EQ(fma->emit_c, "simd_vmas({0}, {1}, {2})");
-  EXPECT_EQ(m.vector.find("fma", DType::F32, 2), nullptr);    // floatv4 has no narrower form
+  EXPECT_EQ(m.vector.find("fma", DType::F32, 2), nullptr);  // floatv4 has no narrower form
   EXPECT_EQ(m.vector.find("exp2i", DType::F32, 4), nullptr);
   EXPECT_NE(m.vector.find("exp2i", DType::F32, 1), nullptr);
 }
@@ -74,7 +73,7 @@ TEST(Chips, EveryNumberOfSw26010HasASourceOrIsEstimated) {
   }
   EXPECT_TRUE(m.provenance.at("launch").estimated);
   EXPECT_EQ(m.provenance.at("launch").value, "21750 cycles (15 us)");
-  EXPECT_EQ(m.provenance.at("dma.main.startup").source, "swCaffe Fig. 2, fit Law A");   // from the engine's own `source`
+  EXPECT_EQ(m.provenance.at("dma.main.startup").source, "swCaffe Fig. 2, fit Law A");  // from the engine's own `source`
 }
 
 TEST(Chips, X86Forms) {
@@ -96,11 +95,13 @@ TEST(Chips, X86Forms) {
 TEST(Chips, TutorGraph) {
   const Machine m = shipped("tutor");
   EXPECT_TRUE(m.has_decoupled_pipes());
-  const auto hops = [&](const char* from, const char* to) { return m.route(m.memory_named(from), m.memory_named(to)).size(); };
+  const auto hops = [&](const char* from, const char* to) {
+    return m.route(m.memory_named(from), m.memory_named(to)).size();
+  };
   EXPECT_EQ(hops("dram", "l1"), 1u);
   EXPECT_EQ(hops("dram", "l0a"), 2u);
   EXPECT_EQ(hops("l0c", "dram"), 1u);
-  EXPECT_EQ(hops("l0a", "dram"), 0u);              // no way back
+  EXPECT_EQ(hops("l0a", "dram"), 0u);  // no way back
   EXPECT_EQ(hops("dram", "l0c"), 0u);
   EXPECT_EQ(hops("dram", "dram"), 0u);
   const std::vector<int> route = m.route(m.memory_named("dram"), m.memory_named("l0b"));
@@ -156,7 +157,7 @@ TEST(MachineQueries, OriginIsInheritedAndOverridden) {
   EXPECT_EQ(machine->provenance.at("dma.load_local.startup").value, "13 cycles (13 ns)");
   EXPECT_EQ(machine->provenance.at("dma.load_local.align").source, "invented");
   EXPECT_EQ(machine->provenance.at("dma.load_local.min_run").source, "default");
-  EXPECT_EQ(machine->dma.at(1).lone_startup, 13);       // default: startup
+  EXPECT_EQ(machine->dma.at(1).lone_startup, 13);  // default: startup
 }
 
 /// Every operation on every type that statements can hold is one that the chip file can price, and no other.
@@ -171,11 +172,11 @@ TEST(KeyTables, OperationsAreThoseOfTe) {
       const auto build = [&] {
         const int x = op == te::Op::Select ? b.load(DType::Bool, 0) : b.load(type, 0);
         const int y = b.load(type, 1);
-        op == te::Op::Cast             ? b.cast(type, x)
-        : op == te::Op::Select         ? b.select(x, y, y)
-        : op == te::Op::Fma            ? b.fma(x, x, y)
-        : te::arity_of(op) == 1        ? b.unary(op, x)
-                                       : b.binary(op, x, y);
+        op == te::Op::Cast      ? b.cast(type, x)
+        : op == te::Op::Select  ? b.select(x, y, y)
+        : op == te::Op::Fma     ? b.fma(x, x, y)
+        : te::arity_of(op) == 1 ? b.unary(op, x)
+                                : b.binary(op, x, y);
       };
       bool valid = true;
       try {

@@ -199,7 +199,8 @@ int __real_athread_spawn(void *function, void *argument) {
   shim.asleep = 0;
   for (i = 0; i < shim.threads; ++i) {
     shim.slave[i].busy = 1;
-    shim.slave[i].fifo[0].count = shim.slave[i].fifo[1].count = 0;
+    memset(shim.slave[i].in, 0, sizeof(shim.slave[i].in));
+    memset(shim.slave[i].out, 0, sizeof(shim.slave[i].out));
     pthread_cond_signal(&shim.slave[i].wake);
   }
   pthread_mutex_unlock(&shim.lock);

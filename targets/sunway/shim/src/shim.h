@@ -11,7 +11,7 @@
 
 #define SHIM_SLAVES 64
 #define SHIM_QUEUE 3       /* DMAs that one slave may have outstanding */
-#define SHIM_FIFO 4        /* register messages waiting at a slave, per direction */
+#define SHIM_FIFO 4        /* register messages in a slave's send and in its receive buffer, per direction */
 #define SHIM_MESSAGE 32    /* bytes */
 #define SHIM_BLOCKS 256    /* live ldm_malloc blocks of a slave */
 
@@ -26,6 +26,7 @@ typedef struct shim_request {
 typedef struct shim_fifo {
   int count;
   char message[SHIM_FIFO][SHIM_MESSAGE];
+  int receivers[SHIM_FIFO];      /* send buffer: bits of the positions that still get the message */
 } shim_fifo;
 
 typedef struct shim_slave {
@@ -45,7 +46,7 @@ typedef struct shim_slave {
   int pending_count;
   int attached, group;
   char *ldm_origin;
-  shim_fifo fifo[2];             /* row, column */
+  shim_fifo in[2], out[2];       /* row, column */
   char *trace;                   /* lines of this spawn */
   size_t trace_bytes, trace_capacity;
 } shim_slave;

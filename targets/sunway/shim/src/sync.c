@@ -117,63 +117,82 @@ int athread_syn(int scope, int mask) {
   return 0;
 }
 
-static void put_one(shim_slave *self, int axis, shim_slave *to, const void *message, int bytes) {
-  shim_fifo *f = &to->fifo[axis];
-  if (to->id >= shim.threads) {
-    shim_die(self, "register message to slave %d, which was not started", to->id);
-  }
-  while (f->count == SHIM_FIFO) {
-    snprintf(self->why, sizeof(self->why), "a register send along the %s to slave %d (its FIFO is full)", axis == 0 ? "row" : "column", to->id);
-    shim_sleep(self);
-  }
-  memset(f->message[f->count], 0, SHIM_MESSAGE);
-  memcpy(f->message[f->count], message, (size_t)bytes);
-  f->count += 1;
-  shim_wake(to);
-}
-
 static shim_slave *neighbour(const shim_slave *self, int axis, int position) {
   return &shim.slave[axis == 0 ? (self->id & ~7) | position : position * 8 + (self->id & 7)];
 }
 
+static void append(shim_fifo *f, const char *message, int receivers) {
+  memcpy(f->message[f->count], message, SHIM_MESSAGE);
+  f->receivers[f->count] = receivers;
+  f->count += 1;
+}
+static void drop_first(shim_fifo *f) {
+  f->count -= 1;
+  memmove(f->message[0], f->message[1], (size_t)f->count * SHIM_MESSAGE);
+  memmove(&f->receivers[0], &f->receivers[1], (size_t)f->count * sizeof(f->receivers[0]));
+}
+
+/* Moves what can move from the send buffers of a line to its receive buffers, each sender's messages in order. */
+static void deliver_line(const shim_slave *self, int axis) {
+  int sender, i;
+  for (sender = 0; sender < 8; ++sender) {
+    shim_slave *from = neighbour(self, axis, sender);
+    shim_fifo *out = &from->out[axis];
+    while (out->count > 0) {
+      for (i = 0; i < 8; ++i) {
+        shim_slave *to = neighbour(self, axis, i);
+        if ((out->receivers[0] >> i & 1) && to->in[axis].count < SHIM_FIFO) {
+          append(&to->in[axis], out->message[0], 0);
+          out->receivers[0] &= ~(1 << i);
+          shim_wake(to);
+        }
+      }
+      if (out->receivers[0] != 0) {
+        break;
+      }
+      drop_first(out);
+      shim_wake(from);
+    }
+  }
+}
+
 void dlcc_shim_put(int axis, const void *message, int bytes, int destination) {
   shim_slave *self = shim_self("a register send");
+  shim_fifo *out = &self->out[axis];
   const int own = axis == 0 ? self->id & 7 : self->id >> 3;
+  const int receivers = destination == 8 ? 0xff & ~(1 << own) : 1 << destination;
+  char padded[SHIM_MESSAGE] = {0};
   int i;
   if (bytes > SHIM_MESSAGE || destination < 0 || destination > 8) {
     shim_die(self, "register send of %d bytes to %d; at most %d bytes, destinations 0 to 7, 8 for all", bytes, destination, SHIM_MESSAGE);
   }
-  pthread_mutex_lock(&shim.lock);
-  if (destination < 8) {
-    put_one(self, axis, neighbour(self, axis, destination), message, bytes);
-  } else {
-    for (i = 0; i < 8; ++i) {
-      if (i != own) {
-        put_one(self, axis, neighbour(self, axis, i), message, bytes);
-      }
+  for (i = 0; i < 8; ++i) {
+    if ((receivers >> i & 1) && neighbour(self, axis, i)->id >= shim.threads) {
+      shim_die(self, "register message to slave %d, which was not started", neighbour(self, axis, i)->id);
     }
   }
+  memcpy(padded, message, (size_t)bytes);
+  pthread_mutex_lock(&shim.lock);
+  while (out->count == SHIM_FIFO) {
+    snprintf(self->why, sizeof(self->why), "a register send along the %s (its buffer is full)", axis == 0 ? "row" : "column");
+    shim_sleep(self);
+  }
+  append(out, padded, receivers);
+  deliver_line(self, axis);
   pthread_mutex_unlock(&shim.lock);
 }
 
 void dlcc_shim_get(int axis, void *message, int bytes) {
   shim_slave *self = shim_self("a register receive");
-  shim_fifo *f = &self->fifo[axis];
-  int i;
+  shim_fifo *in = &self->in[axis];
   pthread_mutex_lock(&shim.lock);
-  while (f->count == 0) {
+  while (in->count == 0) {
     snprintf(self->why, sizeof(self->why), "a register receive along the %s", axis == 0 ? "row" : "column");
     shim_sleep(self);
   }
-  memcpy(message, f->message[0], (size_t)(bytes < SHIM_MESSAGE ? bytes : SHIM_MESSAGE));
-  f->count -= 1;
-  memmove(f->message[0], f->message[1], (size_t)f->count * SHIM_MESSAGE);
-  for (i = 0; i < 8; ++i) {
-    shim_slave *s = neighbour(self, axis, i);
-    if (s->id < shim.threads && s != self) {
-      shim_wake(s);              /* a sender may wait for the free entry; others look again and sleep on */
-    }
-  }
+  memcpy(message, in->message[0], (size_t)(bytes < SHIM_MESSAGE ? bytes : SHIM_MESSAGE));
+  drop_first(in);
+  deliver_line(self, axis);
   pthread_mutex_unlock(&shim.lock);
 }
 

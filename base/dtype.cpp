@@ -33,8 +33,12 @@ const Info& info(DType type) {
 
 }  // namespace
 
-int bytes_of(DType type) { return info(type).bytes; }
-std::string_view name_of(DType type) { return info(type).name; }
+int bytes_of(DType type) {
+  return info(type).bytes;
+}
+std::string_view name_of(DType type) {
+  return info(type).name;
+}
 
 std::optional<DType> dtype_from_name(std::string_view name) {
   for (size_t i = 0; i < kInfo.size(); ++i) {
@@ -45,8 +49,12 @@ std::optional<DType> dtype_from_name(std::string_view name) {
   return std::nullopt;
 }
 
-bool is_float(DType type) { return type <= DType::F64; }
-bool is_signed_int(DType type) { return type >= DType::I8 && type <= DType::I64; }
+bool is_float(DType type) {
+  return type <= DType::F64;
+}
+bool is_signed_int(DType type) {
+  return type >= DType::I8 && type <= DType::I64;
+}
 
 float half_to_float(uint16_t bits) {
   const uint32_t sign = static_cast<uint32_t>(bits & 0x8000u) << 16;
@@ -93,6 +101,8 @@ uint16_t double_to_half(double value) {
   return static_cast<uint16_t>(sign | (base + kept));
 }
 
-uint16_t float_to_half(float value) { return double_to_half(static_cast<double>(value)); }
+uint16_t float_to_half(float value) {
+  return double_to_half(static_cast<double>(value));
+}
 
 }  // namespace dlcc

@@ -14,7 +14,9 @@ namespace dlcc {
 namespace fs = std::filesystem;
 namespace {
 
-std::string errno_text() { return std::strerror(errno); }
+std::string errno_text() {
+  return std::strerror(errno);
+}
 
 class Descriptor {
  public:
@@ -45,7 +47,9 @@ Result<size_t> regular_size(int fd, const fs::path& path) {
 }
 
 // O_NONBLOCK: opening a fifo must not wait for a writer; it has no effect on regular files.
-int open_for_read(const fs::path& path) { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); }
+int open_for_read(const fs::path& path) {
+  return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
 
 }  // namespace
 
@@ -150,7 +154,7 @@ bool stays_inside(const fs::path& relative) {
 Result<OutputDirectory> OutputDirectory::create(const fs::path& final_path) {
   fs::path final_name = final_path;
   if (!final_name.has_filename()) {
-    final_name = final_name.parent_path();   // "out/"
+    final_name = final_name.parent_path();  // "out/"
   }
   if (final_name.empty() || final_name.filename() == "." || final_name.filename() == "..") {
     return error(final_path.string(), "is not the name of a new directory");
@@ -160,7 +164,7 @@ Result<OutputDirectory> OutputDirectory::create(const fs::path& final_path) {
   directory.final_ = final_name;
   const fs::path temporary = final_name.string() + ".tmp-" + std::to_string(::getpid());
   std::error_code code;
-  fs::remove_all(temporary, code);   // left by a killed process that had the same number
+  fs::remove_all(temporary, code);  // left by a killed process that had the same number
   if (!fs::create_directory(temporary, code)) {
     return error(temporary.string(), "cannot be created: " + (code ? code.message() : std::string("it exists")));
   }

@@ -10,9 +10,15 @@ namespace dlcc {
 namespace {
 
 // ASCII only, whatever the locale says.
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_name_char(char c) { return is_name_start(c) || is_digit(c) || c == '$'; }
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_name_start(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+bool is_name_char(char c) {
+  return is_name_start(c) || is_digit(c) || c == '$';
+}
 
 /// A byte for a message: itself when printable, else \xNN.
 std::string printable(std::string_view text) {
@@ -44,9 +50,11 @@ class Scanner {
     }
     if (c == '"') {
       const size_t end = string_end(at);
-      return end == std::string_view::npos ? std::pair{TokenKind::Punct, size_t{1}} : std::pair{TokenKind::String, end - at};
+      return end == std::string_view::npos ? std::pair{TokenKind::Punct, size_t{1}}
+                                           : std::pair{TokenKind::String, end - at};
     }
-    static constexpr std::array<std::string_view, 10> kPairs = {"+=", "<=", ">=", "==", "!=", "&&", "||", "->", ":=", ".."};
+    static constexpr std::array<std::string_view, 10> kPairs = {
+        "+=", "<=", ">=", "==", "!=", "&&", "||", "->", ":=", ".."};
     for (const std::string_view pair : kPairs) {
       if (source_.substr(at, 2) == pair) {
         return {TokenKind::Punct, 2};
@@ -235,9 +243,13 @@ Result<double> Lexer::number() {
   return minus ? -value : value;
 }
 
-bool Lexer::at_end() const { return peek().kind == TokenKind::End; }
+bool Lexer::at_end() const {
+  return peek().kind == TokenKind::End;
+}
 
-Diags Lexer::fail(const std::string& message) const { return fail_at(peek(), message); }
+Diags Lexer::fail(const std::string& message) const {
+  return fail_at(peek(), message);
+}
 
 Diags Lexer::fail_at(const Token& token, const std::string& message) const {
   return error(where_ + ":" + std::to_string(token.line) + ":" + std::to_string(token.column), message);

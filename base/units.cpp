@@ -34,7 +34,8 @@ constexpr std::array<Prefix, 4> kBinary = {{{"Ki", 0x1p10}, {"Mi", 0x1p20}, {"Gi
 constexpr std::array<Prefix, 3> kSmall = {{{"m", 1e3}, {"u", 1e6}, {"n", 1e9}}};
 
 constexpr std::string_view kAccepted =
-    "accepted are B, B/s, B/cycle (each also with k M G T Ki Mi Gi Ti), Hz (k M G T), cycles, s (m u n), as in \"64 KiB\", \"1.45 GHz\"";
+    "accepted are B, B/s, B/cycle (each also with k M G T Ki Mi Gi Ti), Hz (k M G T), cycles, s (m u n), as in \"64 "
+    "KiB\", \"1.45 GHz\"";
 
 bool counts_bytes(UnitKind kind) {
   return kind == UnitKind::Bytes || kind == UnitKind::BytesPerSecond || kind == UnitKind::BytesPerCycle;
@@ -132,7 +133,9 @@ std::string_view describe(UnitKind kind) {
 }
 
 namespace {
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
 
 /// Twice the edit distance; a change of case counts half an edit.
 size_t edit_distance(std::string_view a, std::string_view b) {

@@ -22,7 +22,8 @@ std::vector<std::string> symbols_of(const Graph& graph) {
 
 namespace {
 
-Status check_bindings(const Graph& graph, const std::vector<std::string>& symbols, const std::map<std::string, int64_t>& bindings) {
+Status check_bindings(const Graph& graph, const std::vector<std::string>& symbols,
+                      const std::map<std::string, int64_t>& bindings) {
   for (const auto& [symbol, value] : bindings) {
     if (std::find(symbols.begin(), symbols.end(), symbol) == symbols.end()) {
       const std::string nearest = nearest_name(symbol, symbols);
@@ -32,7 +33,8 @@ Status check_bindings(const Graph& graph, const std::vector<std::string>& symbol
       return error("model '" + graph.name + "'", fmt::format("no input has the symbolic dim '{}'{}", symbol, hint));
     }
     if (value < 0 || value > kMaxElements) {
-      return error("model '" + graph.name + "'", fmt::format("dim '{}' = {}; it must be 0 to {}", symbol, value, kMaxElements));
+      return error("model '" + graph.name + "'",
+                   fmt::format("dim '{}' = {}; it must be 0 to {}", symbol, value, kMaxElements));
     }
   }
   return ok_status();
@@ -56,7 +58,8 @@ Status bind_dims(Graph& graph, const std::map<std::string, int64_t>& bindings, s
         dim = {bound == bindings.end() ? 1 : bound->second, ""};
       }
     }
-    DLCC_RETURN_IF_ERROR(check_shape(concrete_shape(value), "model '" + graph.name + "'", "input '" + value.name + "'"));
+    DLCC_RETURN_IF_ERROR(
+        check_shape(concrete_shape(value), "model '" + graph.name + "'", "input '" + value.name + "'"));
   }
   return ok_status();
 }

@@ -122,7 +122,8 @@ Result<Definition> define(const Graph& graph) {
     return diags;
   }
   for (const ValueId output : graph.outputs) {
-    module.outputs.push_back(is_given(output) ? builder.add_output_copy(output) : builder.tensor_of(output, te::TensorKind::Output));
+    module.outputs.push_back(is_given(output) ? builder.add_output_copy(output)
+                                              : builder.tensor_of(output, te::TensorKind::Output));
   }
   return builder.take();
 }

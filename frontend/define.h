@@ -1,4 +1,5 @@
-// ModuleBuilder: nodes of a graph -> statements over one table of tensors. Used for whole graphs and, in folding, for single nodes.
+// ModuleBuilder: nodes of a graph -> statements over one table of tensors. Used for whole graphs and, in folding, for
+// single nodes.
 #pragma once
 
 #include <vector>
@@ -23,7 +24,7 @@ class ModuleBuilder {
  private:
   void check_defined(const Node& node, const std::vector<int>& outputs, size_t first_stmt) const;
   const Graph& graph_;
-  std::vector<int> tensors_;        // by value
+  std::vector<int> tensors_;  // by value
   Definition definition_;
 };
 

@@ -47,7 +47,8 @@ te::Module without_unneeded(te::Module module, const std::vector<bool>& needed) 
     tensor.storage = tensor.storage < 0 ? -1 : renumbered[static_cast<size_t>(tensor.storage)];
   }
   module.tensors = std::move(tensors);
-  std::erase_if(module.stmts, [&](const te::Stmt& stmt) { return renumbered[static_cast<size_t>(stmt.write.tensor)] < 0; });
+  std::erase_if(module.stmts,
+                [&](const te::Stmt& stmt) { return renumbered[static_cast<size_t>(stmt.write.tensor)] < 0; });
   for (te::Stmt& stmt : module.stmts) {
     stmt.write.tensor = renumbered[static_cast<size_t>(stmt.write.tensor)];
     for (te::Access& read : stmt.reads) {
@@ -83,7 +84,8 @@ bool affordable(const te::Module& module, FoldBudget& budget) {
 }
 
 /// Data of an output that is a view of a constant: shared, not copied.
-std::optional<ConstantData> shared_data(const Graph& graph, const Node& node, const Definition& definition, int output) {
+std::optional<ConstantData> shared_data(const Graph& graph, const Node& node, const Definition& definition,
+                                        int output) {
   const te::Tensor& root = definition.module.tensors[static_cast<size_t>(definition.module.root_of(output))];
   if (root.kind != te::TensorKind::Constant) {
     return std::nullopt;
@@ -154,7 +156,8 @@ std::optional<std::vector<ConstantData>> output_data(const Graph& graph, const N
 
 Result<bool> fold_node(Graph& graph, const Node& node, FoldBudget& budget) {
   std::vector<ValueId> outputs;
-  std::copy_if(node.outputs.begin(), node.outputs.end(), std::back_inserter(outputs), [](ValueId id) { return id != kAbsent; });
+  std::copy_if(node.outputs.begin(), node.outputs.end(), std::back_inserter(outputs),
+               [](ValueId id) { return id != kAbsent; });
   ModuleBuilder builder(graph);
   DLCC_RETURN_IF_ERROR(define_alone(builder, node, outputs));
   const te::Module& module = builder.definition().module;

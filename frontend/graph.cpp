@@ -11,7 +11,7 @@ Status check_shape(const std::vector<int64_t>& shape, const std::string& where, 
   if (shape.size() > kMaxRank) {
     return error(where, fmt::format("{}: rank {}; the limit is {}", what, shape.size(), kMaxRank));
   }
-  double total = 1;   // exact below the limit, and cannot overflow; zero dims do not hide the others
+  double total = 1;  // exact below the limit, and cannot overflow; zero dims do not hide the others
   for (const int64_t dim : shape) {
     if (dim < 0) {
       return error(where, fmt::format("{}: dimension {} is negative", what, dim));
@@ -22,8 +22,8 @@ Status check_shape(const std::vector<int64_t>& shape, const std::string& where, 
     }
   }
   if (total > static_cast<double>(kMaxElements)) {
-    return error(where, fmt::format("{}: shape [{}] has {:.0f} elements; the limit is {}", what, fmt::join(shape, ","), total,
-                                    kMaxElements));
+    return error(where, fmt::format("{}: shape [{}] has {:.0f} elements; the limit is {}", what, fmt::join(shape, ","),
+                                    total, kMaxElements));
   }
   return ok_status();
 }

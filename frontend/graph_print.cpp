@@ -1,4 +1,5 @@
-// Graph -> its text form (--emit=graph): inputs, constants (small ones with their elements), nodes with attributes, outputs.
+// Graph -> its text form (--emit=graph): inputs, constants (small ones with their elements), nodes with attributes,
+// outputs.
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -32,7 +33,8 @@ std::string elements_text(DType type, const std::byte* data, int64_t count) {
 
 std::string constant_text(const Value& value) {
   const int64_t count = te::element_count(concrete_shape(value));
-  const std::string data = count <= kPrintedElements ? " " + elements_text(value.type, value.constant->data, count) : "";
+  const std::string data =
+      count <= kPrintedElements ? " " + elements_text(value.type, value.constant->data, count) : "";
   return fmt::format("constant {} {}{}", quote_name(value.name), type_text(value), data);
 }
 
@@ -77,8 +79,9 @@ class GraphPrinter {
       inputs.push_back(id == kAbsent ? "_" : quote_name(graph.values[static_cast<size_t>(id)].name));
     }
     for (const ValueId id : node.outputs) {
-      outputs.push_back(id == kAbsent ? "_" : quote_name(graph.values[static_cast<size_t>(id)].name) + ":" +
-                                                  type_text(graph.values[static_cast<size_t>(id)]));
+      outputs.push_back(id == kAbsent ? "_"
+                                      : quote_name(graph.values[static_cast<size_t>(id)].name) + ":" +
+                                            type_text(graph.values[static_cast<size_t>(id)]));
     }
     std::vector<const Graph*> subgraphs;
     for (const auto& [name, attribute] : node.attributes) {
@@ -90,8 +93,8 @@ class GraphPrinter {
       }
     }
     const std::string op = node.domain.empty() ? node.op : node.domain + "." + node.op;
-    printer_.line(fmt::format("node {} : {} = {}({}){}", quote_name(node.name), fmt::join(outputs, ", "), quote_name(op),
-                              fmt::join(inputs, ", "),
+    printer_.line(fmt::format("node {} : {} = {}({}){}", quote_name(node.name), fmt::join(outputs, ", "),
+                              quote_name(op), fmt::join(inputs, ", "),
                               attributes.empty() ? "" : fmt::format(" {{{}}}", fmt::join(attributes, ", "))));
     for (const Graph* subgraph : subgraphs) {
       body(*subgraph);
@@ -103,7 +106,9 @@ class GraphPrinter {
       std::string operator()(int64_t value) const { return std::to_string(value); }
       std::string operator()(float value) const { return print_number(value); }
       std::string operator()(const std::string& value) const { return quote_text(value); }
-      std::string operator()(const std::vector<int64_t>& values) const { return fmt::format("[{}]", fmt::join(values, ",")); }
+      std::string operator()(const std::vector<int64_t>& values) const {
+        return fmt::format("[{}]", fmt::join(values, ","));
+      }
       std::string operator()(const std::vector<float>& values) const {
         std::vector<std::string> texts;
         for (const float value : values) {
@@ -133,6 +138,8 @@ class GraphPrinter {
 
 }  // namespace
 
-std::string print(const Graph& graph) { return GraphPrinter().print(graph); }
+std::string print(const Graph& graph) {
+  return GraphPrinter().print(graph);
+}
 
 }  // namespace dlcc::frontend

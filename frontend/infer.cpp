@@ -1,4 +1,5 @@
-// infer_and_fold: types, shapes and constants, node by node; If nodes with a constant condition are replaced by their branch on the way.
+// infer_and_fold: types, shapes and constants, node by node; If nodes with a constant condition are replaced by their
+// branch on the way.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,8 +32,8 @@ Diags unknown_operator(const Node& node) {
     reason = "loops over run-time values are not handled";
   }
   return unsupported("node '" + node.name + "' (" + node.op + ")",
-                     fmt::format("operator {} of domain {}, opset {}: {}", node.op, node.domain.empty() ? "ai.onnx" : node.domain,
-                                 node.version, reason));
+                     fmt::format("operator {} of domain {}, opset {}: {}", node.op,
+                                 node.domain.empty() ? "ai.onnx" : node.domain, node.version, reason));
 }
 
 class Inference {
@@ -58,7 +59,8 @@ class Inference {
     for (const ValueId input : graph_.inputs) {
       const Value& value = graph_.values[static_cast<size_t>(input)];
       if (!value.shape_known) {
-        diags_.push_back({DiagKind::Unsupported, "model '" + graph_.name + "'", "input '" + value.name + "' has no shape"});
+        diags_.push_back(
+            {DiagKind::Unsupported, "model '" + graph_.name + "'", "input '" + value.name + "' has no shape"});
       }
     }
   }
@@ -74,7 +76,7 @@ class Inference {
     const bool known = std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
       return input == kAbsent || graph_.values[static_cast<size_t>(input)].shape_known;
     });
-    if (!known) {   // after a failure that is reported
+    if (!known) {  // after a failure that is reported
       return ok_status();
     }
     DLCC_RETURN_IF_ERROR(infer(*op, node));
@@ -116,7 +118,8 @@ class Inference {
   Status splice(const Node& node, const Graph& branch) {
     DLCC_TRY(std::vector<Node> nodes, inline_branch(graph_, node, branch));
     if (graph_.nodes.size() + pending_.size() + nodes.size() > kMaxNodesAfterInlining) {
-      return unsupported("node '" + node.name + "' (If)", fmt::format("more than {} nodes, branches written out", kMaxNodesAfterInlining));
+      return unsupported("node '" + node.name + "' (If)",
+                         fmt::format("more than {} nodes, branches written out", kMaxNodesAfterInlining));
     }
     std::move(nodes.rbegin(), nodes.rend(), std::back_inserter(pending_));
     return ok_status();
@@ -124,12 +127,14 @@ class Inference {
 
   Graph& graph_;
   FoldBudget budget_;
-  std::vector<Node> pending_;   // reversed
+  std::vector<Node> pending_;  // reversed
   Diags diags_;
 };
 
 }  // namespace
 
-Status infer_and_fold(Graph& graph, const FoldLimits& limits) { return Inference(graph, limits).run(); }
+Status infer_and_fold(Graph& graph, const FoldLimits& limits) {
+  return Inference(graph, limits).run();
+}
 
 }  // namespace dlcc::frontend

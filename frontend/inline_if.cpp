@@ -39,7 +39,7 @@ std::shared_ptr<const Graph> renamed(const Graph& graph, const Renames& renames)
   for (size_t v = 0; v < own.size(); ++v) {
     Value& value = copy->values[v];
     if (own[v]) {
-      inner.erase(value.name);   // what deeper subgraphs call so is this value
+      inner.erase(value.name);  // what deeper subgraphs call so is this value
     } else if (const auto to = renames.find(value.name); to != renames.end()) {
       value.name = to->second;
     }
@@ -85,7 +85,8 @@ class Inliner {
   }
 
  private:
-  /// A value made by a node of the branch can be the If's output itself; others (captured, constant, given twice) are copied to it.
+  /// A value made by a node of the branch can be the If's output itself; others (captured, constant, given twice) are
+  /// copied to it.
   void map_outputs(const std::vector<bool>& own) {
     for (size_t i = 0; i < node_.outputs.size(); ++i) {
       const auto from = static_cast<size_t>(branch_.outputs[i]);
@@ -110,7 +111,8 @@ class Inliner {
         return ok_status();
       }
     }
-    return error("node '" + node_.name + "' (If)", "its branch uses '" + branch_.values[v].name + "', which is not defined");
+    return error("node '" + node_.name + "' (If)",
+                 "its branch uses '" + branch_.values[v].name + "', which is not defined");
   }
 
   void move_node(Node& node) {
@@ -128,7 +130,8 @@ class Inliner {
       const ValueId output = node_.outputs[i];
       const ValueId source = to_[static_cast<size_t>(branch_.outputs[i])];
       if (output != kAbsent && source != output) {
-        nodes.push_back({fmt::format("{}/output_{}", node_.name, i), "", "Identity", node_.version, {source}, {output}, {}});
+        nodes.push_back(
+            {fmt::format("{}/output_{}", node_.name, i), "", "Identity", node_.version, {source}, {output}, {}});
       }
     }
   }
@@ -137,7 +140,7 @@ class Inliner {
   const Node& node_;
   const Graph& branch_;
   UniqueNames names_;
-  std::vector<ValueId> to_;   // by value of the branch
+  std::vector<ValueId> to_;  // by value of the branch
   Renames renames_;
 };
 
@@ -160,8 +163,9 @@ std::shared_ptr<const Graph> taken_branch(const Graph& graph, const Node& node) 
 
 Result<std::vector<Node>> inline_branch(Graph& graph, const Node& node, const Graph& branch) {
   if (branch.outputs.size() < node.outputs.size() || !branch.inputs.empty()) {
-    return error("node '" + node.name + "' (If)", fmt::format("{} outputs, but its branch has {} and {} inputs", node.outputs.size(),
-                                                              branch.outputs.size(), branch.inputs.size()));
+    return error("node '" + node.name + "' (If)",
+                 fmt::format("{} outputs, but its branch has {} and {} inputs", node.outputs.size(),
+                             branch.outputs.size(), branch.inputs.size()));
   }
   return Inliner(graph, node, branch).run();
 }

@@ -1,4 +1,5 @@
-// An ONNX file -> the Graph that lowering starts from: import, dims, shapes and constants, rewrites. What every driver calls.
+// An ONNX file -> the Graph that lowering starts from: import, dims, shapes and constants, rewrites. What every driver
+// calls.
 #pragma once
 
 #include <functional>
@@ -11,7 +12,7 @@
 namespace dlcc::frontend {
 
 struct LoadOptions {
-  std::map<std::string, int64_t> dims;                                     // numbers of symbolic dims
+  std::map<std::string, int64_t> dims;  // numbers of symbolic dims
   /// Called after every step: "import", "bind-dims", "infer", then the rewrites by name.
   std::function<void(const char* pass, const Graph& graph)> after_pass;
 };

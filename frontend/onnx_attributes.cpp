@@ -20,7 +20,8 @@ std::string pack(const Field& values) {
   return bytes;
 }
 
-Result<Attribute> import_subgraph(ImportState& state, Scope& scope, Proto& proto, const std::string& what, bool shared) {
+Result<Attribute> import_subgraph(ImportState& state, Scope& scope, Proto& proto, const std::string& what,
+                                  bool shared) {
   if (scope.depth + 1 > kMaxNesting) {
     return unsupported(state.where, fmt::format("{}: subgraphs nested more than {} deep", what, kMaxNesting));
   }
@@ -28,25 +29,35 @@ Result<Attribute> import_subgraph(ImportState& state, Scope& scope, Proto& proto
   return Attribute(std::make_shared<const Graph>(std::move(graph)));
 }
 
-Result<Attribute> import_attribute(ImportState& state, Scope& scope, Proto& proto, const std::string& what, bool shared, bool bound) {
+Result<Attribute> import_attribute(ImportState& state, Scope& scope, Proto& proto, const std::string& what, bool shared,
+                                   bool bound) {
   switch (proto.type()) {
-    case Proto::INT: return Attribute(static_cast<int64_t>(proto.i()));
-    case Proto::FLOAT: return Attribute(proto.f());
-    case Proto::STRING: return Attribute(proto.s());
-    case Proto::INTS: return Attribute(std::vector<int64_t>(proto.ints().begin(), proto.ints().end()));
-    case Proto::FLOATS: return Attribute(std::vector<float>(proto.floats().begin(), proto.floats().end()));
-    case Proto::STRINGS: return Attribute(std::vector<std::string>(proto.strings().begin(), proto.strings().end()));
+    case Proto::INT:
+      return Attribute(static_cast<int64_t>(proto.i()));
+    case Proto::FLOAT:
+      return Attribute(proto.f());
+    case Proto::STRING:
+      return Attribute(proto.s());
+    case Proto::INTS:
+      return Attribute(std::vector<int64_t>(proto.ints().begin(), proto.ints().end()));
+    case Proto::FLOATS:
+      return Attribute(std::vector<float>(proto.floats().begin(), proto.floats().end()));
+    case Proto::STRINGS:
+      return Attribute(std::vector<std::string>(proto.strings().begin(), proto.strings().end()));
     case Proto::TENSOR: {
       DLCC_TRY(const ConstantTensor tensor, read_tensor(*proto.mutable_t(), state.where, what, state.files, !shared));
       return Attribute(std::make_shared<const te::Array>(to_array(tensor)));
     }
     case Proto::GRAPH:
-      if (bound) {   // its names belong to the caller's scope
+      if (bound) {  // its names belong to the caller's scope
         return unsupported(state.where, what + ": a graph passed to a function");
       }
       return import_subgraph(state, scope, proto, what, shared);
-    case Proto::UNDEFINED: return error(state.where, what + ": no type");
-    default: return unsupported(state.where, fmt::format("{}: an attribute of kind {}", what, Proto::AttributeType_Name(proto.type())));
+    case Proto::UNDEFINED:
+      return error(state.where, what + ": no type");
+    default:
+      return unsupported(state.where,
+                         fmt::format("{}: an attribute of kind {}", what, Proto::AttributeType_Name(proto.type())));
   }
 }
 
@@ -63,23 +74,31 @@ Result<ConstantTensor> shared_tensor(ImportState& state, onnx::TensorProto& prot
 Result<ConstantTensor> constant_of(ImportState& state, Proto& proto, const std::string& what, bool shared) {
   const auto scalar_or_list = [&](DType type, std::string bytes, bool list) {
     const int64_t count = static_cast<int64_t>(bytes.size()) / bytes_of(type);
-    return ConstantTensor{type, list ? std::vector<int64_t>{count} : std::vector<int64_t>{}, own_bytes(std::move(bytes))};
+    return ConstantTensor{type, list ? std::vector<int64_t>{count} : std::vector<int64_t>{},
+                          own_bytes(std::move(bytes))};
   };
   switch (proto.type()) {
     case Proto::TENSOR:
       return shared ? shared_tensor(state, *proto.mutable_t(), what)
                     : read_tensor(*proto.mutable_t(), state.where, what, state.files, true);
-    case Proto::INT: return scalar_or_list(DType::I64, pack<int64_t>(std::vector<int64_t>{proto.i()}), false);
-    case Proto::INTS: return scalar_or_list(DType::I64, pack<int64_t>(proto.ints()), true);
-    case Proto::FLOAT: return scalar_or_list(DType::F32, pack<float>(std::vector<float>{proto.f()}), false);
-    case Proto::FLOATS: return scalar_or_list(DType::F32, pack<float>(proto.floats()), true);
-    case Proto::UNDEFINED: return error(state.where, what + ": a value without type");
-    default: return unsupported(state.where, fmt::format("{}: a value of kind {}", what, Proto::AttributeType_Name(proto.type())));
+    case Proto::INT:
+      return scalar_or_list(DType::I64, pack<int64_t>(std::vector<int64_t>{proto.i()}), false);
+    case Proto::INTS:
+      return scalar_or_list(DType::I64, pack<int64_t>(proto.ints()), true);
+    case Proto::FLOAT:
+      return scalar_or_list(DType::F32, pack<float>(std::vector<float>{proto.f()}), false);
+    case Proto::FLOATS:
+      return scalar_or_list(DType::F32, pack<float>(proto.floats()), true);
+    case Proto::UNDEFINED:
+      return error(state.where, what + ": a value without type");
+    default:
+      return unsupported(state.where,
+                         fmt::format("{}: a value of kind {}", what, Proto::AttributeType_Name(proto.type())));
   }
 }
 
 bool is_constant_value(const std::string& name) {
-  static const std::set<std::string> names = {"value",       "value_int",    "value_ints",    "value_float",
+  static const std::set<std::string> names = {"value",        "value_int",    "value_ints",    "value_float",
                                               "value_floats", "value_string", "value_strings", "sparse_value"};
   return names.contains(name);
 }
@@ -90,7 +109,8 @@ std::vector<std::string> unknown_strings(const google::protobuf::Message& messag
   const google::protobuf::UnknownFieldSet& fields = message.GetReflection()->GetUnknownFields(message);
   std::vector<std::string> found;
   for (int i = 0; i < fields.field_count(); ++i) {
-    if (fields.field(i).number() == field && fields.field(i).type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED) {
+    if (fields.field(i).number() == field &&
+        fields.field(i).type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED) {
       found.push_back(fields.field(i).length_delimited());
     }
   }
@@ -142,7 +162,8 @@ Result<std::map<std::string, Attribute>> import_attributes(ImportState& state, S
   return attributes;
 }
 
-Result<ConstantTensor> import_constant(ImportState& state, Scope& scope, onnx::NodeProto& node, const std::string& what) {
+Result<ConstantTensor> import_constant(ImportState& state, Scope& scope, onnx::NodeProto& node,
+                                       const std::string& what) {
   onnx::AttributeProto* value = nullptr;
   bool bound = false;
   for (onnx::AttributeProto& written : *node.mutable_attribute()) {
@@ -167,9 +188,9 @@ Result<ConstantTensor> import_constant(ImportState& state, Scope& scope, onnx::N
 
 Status import_type(ImportState& state, const onnx::TypeProto& type, const std::string& what, Value& value) {
   if (!type.has_tensor_type()) {
-    const char* kind = type.has_sequence_type()   ? "a sequence"
-                       : type.has_map_type()      ? "a map"
-                       : type.has_optional_type() ? "an optional"
+    const char* kind = type.has_sequence_type()        ? "a sequence"
+                       : type.has_map_type()           ? "a map"
+                       : type.has_optional_type()      ? "an optional"
                        : type.has_sparse_tensor_type() ? "a sparse tensor"
                                                        : "a value without type";
     return unsupported(state.where, what + ": " + kind);
@@ -183,7 +204,7 @@ Status import_type(ImportState& state, const onnx::TypeProto& type, const std::s
   std::vector<int64_t> sizes;
   for (const auto& proto : type.tensor_type().shape().dim()) {
     Dim dim;
-    if (proto.has_dim_value() && proto.dim_value() >= 0) {   // some exporters write -1 for "unknown"
+    if (proto.has_dim_value() && proto.dim_value() >= 0) {  // some exporters write -1 for "unknown"
       dim.value = proto.dim_value();
       sizes.push_back(dim.value);
     } else if (!proto.dim_param().empty()) {

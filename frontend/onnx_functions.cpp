@@ -1,4 +1,5 @@
-// Functions that the model carries: a call is replaced by the nodes of the body, with the call's values and attributes put in.
+// Functions that the model carries: a call is replaced by the nodes of the body, with the call's values and attributes
+// put in.
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
@@ -49,8 +50,8 @@ Status bind_values(const ImportState& state, Scope& body, const onnx::FunctionPr
   const auto inputs_of_function = static_cast<size_t>(function.input_size());
   const auto outputs_of_function = static_cast<size_t>(function.output_size());
   if (inputs.size() > inputs_of_function || outputs.size() > outputs_of_function) {
-    return error(state.where, fmt::format("{}: {} inputs and {} outputs; the function has {} and {}", what, inputs.size(),
-                                          outputs.size(), inputs_of_function, outputs_of_function));
+    return error(state.where, fmt::format("{}: {} inputs and {} outputs; the function has {} and {}", what,
+                                          inputs.size(), outputs.size(), inputs_of_function, outputs_of_function));
   }
   for (size_t i = 0; i < inputs_of_function; ++i) {
     body.names[function.input(static_cast<int>(i))] = i < inputs.size() ? inputs[i] : kAbsent;
@@ -64,8 +65,8 @@ Status bind_values(const ImportState& state, Scope& body, const onnx::FunctionPr
 }
 
 /// Outputs of the body that are inputs of it become Identity nodes.
-Status connect_outputs(const ImportState& state, Scope& body, const onnx::FunctionProto& function, const std::string& what,
-                       const std::vector<ValueId>& outputs) {
+Status connect_outputs(const ImportState& state, Scope& body, const onnx::FunctionProto& function,
+                       const std::string& what, const std::vector<ValueId>& outputs) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     const std::string& name = function.output(static_cast<int>(i));
     const auto found = body.names.find(name);
@@ -85,7 +86,8 @@ Status connect_outputs(const ImportState& state, Scope& body, const onnx::Functi
 }  // namespace
 
 Status inline_function(ImportState& state, Scope& caller, onnx::NodeProto& call, const std::string& call_name,
-                       onnx::FunctionProto& function, const std::vector<ValueId>& inputs, const std::vector<ValueId>& outputs) {
+                       onnx::FunctionProto& function, const std::vector<ValueId>& inputs,
+                       const std::vector<ValueId>& outputs) {
   const std::string what = describe_node(call_name, call.op_type());
   if (caller.depth + 1 > kMaxNesting) {
     return unsupported(state.where, fmt::format("{}: functions nested more than {} deep", what, kMaxNesting));

@@ -41,7 +41,8 @@ Status import_initializers(ImportState& state, Scope& scope, onnx::GraphProto& p
     }
     DLCC_TRY(const ValueId id, declare_value(state, scope, tensor.name()));
     auto constant = read_tensor(tensor, state.where, what, state.files, !scope.shared_protos);
-    DLCC_RETURN_IF_ERROR(accept_constant(state, scope.draft->graph.values[static_cast<size_t>(id)], std::move(constant)));
+    DLCC_RETURN_IF_ERROR(
+        accept_constant(state, scope.draft->graph.values[static_cast<size_t>(id)], std::move(constant)));
   }
   for (const onnx::SparseTensorProto& tensor : proto.sparse_initializer()) {
     state.unsupported.push_back(
@@ -51,7 +52,8 @@ Status import_initializers(ImportState& state, Scope& scope, onnx::GraphProto& p
   return ok_status();
 }
 
-/// Up to IR 3 initializers are inputs too; later they may be, as defaults that a caller could replace. Both are constants here.
+/// Up to IR 3 initializers are inputs too; later they may be, as defaults that a caller could replace. Both are
+/// constants here.
 Status import_inputs(ImportState& state, Scope& scope, const onnx::GraphProto& proto) {
   const std::map<std::string, ValueId> initializers = scope.names;
   std::set<std::string> seen;
@@ -69,7 +71,8 @@ Status import_inputs(ImportState& state, Scope& scope, const onnx::GraphProto& p
     Graph& graph = scope.draft->graph;
     graph.inputs.push_back(id);
     if (scope.parent == nullptr || input.has_type()) {
-      auto status = import_type(state, input.type(), "input '" + input.name() + "'", graph.values[static_cast<size_t>(id)]);
+      auto status =
+          import_type(state, input.type(), "input '" + input.name() + "'", graph.values[static_cast<size_t>(id)]);
       if (!status.ok()) {
         DLCC_RETURN_IF_ERROR(collect_unsupported(state, status.diags()));
       }
@@ -112,7 +115,8 @@ Result<std::vector<ValueId>> declare_outputs(ImportState& state, Scope& scope, c
   return ids;
 }
 
-Result<NodeHead> import_head(ImportState& state, Scope& scope, const onnx::NodeProto& proto, std::vector<ValueId> outputs) {
+Result<NodeHead> import_head(ImportState& state, Scope& scope, const onnx::NodeProto& proto,
+                             std::vector<ValueId> outputs) {
   NodeHead head;
   const std::string first = proto.output_size() > 0 ? proto.output(0) : std::string();
   const std::string wanted = proto.name().empty() ? proto.op_type() + "_" + first : proto.name();
@@ -177,7 +181,9 @@ Status import_node(ImportState& state, Scope& scope, onnx::NodeProto& proto, std
 
 }  // namespace
 
-std::string describe_node(const std::string& name, const std::string& op) { return "node '" + name + "' (" + op + ")"; }
+std::string describe_node(const std::string& name, const std::string& op) {
+  return "node '" + name + "' (" + op + ")";
+}
 
 std::optional<ValueId> find_value(Scope& scope, const std::string& name) {
   const auto found = scope.names.find(name);
@@ -203,7 +209,8 @@ std::optional<ValueId> find_value(Scope& scope, const std::string& name) {
 }
 
 Result<ValueId> declare_value(const ImportState& state, Scope& scope, const std::string& name) {
-  if (const auto reserved = scope.reserved.find(name); reserved != scope.reserved.end() && !scope.names.contains(name)) {
+  if (const auto reserved = scope.reserved.find(name);
+      reserved != scope.reserved.end() && !scope.names.contains(name)) {
     scope.names[name] = reserved->second;
     return reserved->second;
   }
@@ -227,8 +234,8 @@ Status import_nodes(ImportState& state, Scope& scope, const std::vector<onnx::No
   return ok_status();
 }
 
-Result<Graph> import_graph(ImportState& state, onnx::GraphProto& proto, Scope* parent, const Opsets& opsets, bool shared_protos,
-                           int depth) {
+Result<Graph> import_graph(ImportState& state, onnx::GraphProto& proto, Scope* parent, const Opsets& opsets,
+                           bool shared_protos, int depth) {
   GraphDraft draft;
   draft.graph.name = proto.name();
   Scope scope;

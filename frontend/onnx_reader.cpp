@@ -1,5 +1,5 @@
-// An ONNX file -> Graph: parsing and the checks on the model as a whole. The file is unmapped before the graph is built, and
-// tensors are moved out of the parsed message, so that the weights exist once.
+// An ONNX file -> Graph: parsing and the checks on the model as a whole. The file is unmapped before the graph is
+// built, and tensors are moved out of the parsed message, so that the weights exist once.
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
@@ -15,8 +15,9 @@ using Bytes = std::span<const std::byte>;
 
 Result<std::unique_ptr<onnx::ModelProto>> parse(Bytes bytes, const std::string& where) {
   if (bytes.size() > static_cast<size_t>(std::numeric_limits<int>::max())) {
-    return error(where, fmt::format("{} bytes; an ONNX file has at most {}, larger models keep their weights in external data",
-                                    bytes.size(), std::numeric_limits<int>::max()));
+    return error(where,
+                 fmt::format("{} bytes; an ONNX file has at most {}, larger models keep their weights in external data",
+                             bytes.size(), std::numeric_limits<int>::max()));
   }
   auto model = std::make_unique<onnx::ModelProto>();
   const bool parsed = model->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
@@ -30,7 +31,9 @@ Status register_functions(ImportState& state, onnx::ModelProto& model) {
   for (onnx::FunctionProto& function : *model.mutable_functions()) {
     const std::string domain = function.domain() == "ai.onnx" ? "" : function.domain();
     const std::vector<std::string> overload = unknown_strings(function, 13);
-    const bool added = state.functions.try_emplace({domain, function.name(), overload.empty() ? "" : overload.back()}, &function).second;
+    const bool added =
+        state.functions.try_emplace({domain, function.name(), overload.empty() ? "" : overload.back()}, &function)
+            .second;
     if (!added) {
       return error(state.where, fmt::format("function '{}' of domain '{}' is defined twice", function.name(), domain));
     }
@@ -72,8 +75,8 @@ Result<Opsets> import_opsets(const ImportState& state, const std::vector<const o
     const std::string domain = import->domain() == "ai.onnx" ? "" : import->domain();
     const int64_t version = import->version();
     if (domain.empty() && (version < kMinOpset || version > kMaxOpset)) {
-      return unsupported(state.where, fmt::format("{} uses opset {} of ai.onnx; supported are {} to {}", what, version, kMinOpset,
-                                                  kMaxOpset));
+      return unsupported(state.where, fmt::format("{} uses opset {} of ai.onnx; supported are {} to {}", what, version,
+                                                  kMinOpset, kMaxOpset));
     }
     if (version < 0 || version > std::numeric_limits<int>::max()) {
       return error(state.where, fmt::format("{} uses opset {} of '{}', which is not a version", what, version, domain));
@@ -86,7 +89,8 @@ Result<Opsets> import_opsets(const ImportState& state, const std::vector<const o
   return opsets;
 }
 
-Result<Graph> import_onnx_bytes(std::span<const std::byte> bytes, const std::string& where, const std::filesystem::path& folder) {
+Result<Graph> import_onnx_bytes(std::span<const std::byte> bytes, const std::string& where,
+                                const std::filesystem::path& folder) {
   DLCC_TRY(const auto model, parse(bytes, where));
   return import_model(*model, where, folder);
 }

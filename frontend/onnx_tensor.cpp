@@ -16,10 +16,12 @@ struct TypePair {
   DType type;
 };
 constexpr TypePair kTypes[] = {
-    {onnx::TensorProto::FLOAT, DType::F32},   {onnx::TensorProto::DOUBLE, DType::F64}, {onnx::TensorProto::FLOAT16, DType::F16},
-    {onnx::TensorProto::INT8, DType::I8},     {onnx::TensorProto::INT16, DType::I16},  {onnx::TensorProto::INT32, DType::I32},
-    {onnx::TensorProto::INT64, DType::I64},   {onnx::TensorProto::UINT8, DType::U8},   {onnx::TensorProto::UINT16, DType::U16},
-    {onnx::TensorProto::UINT32, DType::U32},  {onnx::TensorProto::UINT64, DType::U64}, {onnx::TensorProto::BOOL, DType::Bool},
+    {onnx::TensorProto::FLOAT, DType::F32},   {onnx::TensorProto::DOUBLE, DType::F64},
+    {onnx::TensorProto::FLOAT16, DType::F16}, {onnx::TensorProto::INT8, DType::I8},
+    {onnx::TensorProto::INT16, DType::I16},   {onnx::TensorProto::INT32, DType::I32},
+    {onnx::TensorProto::INT64, DType::I64},   {onnx::TensorProto::UINT8, DType::U8},
+    {onnx::TensorProto::UINT16, DType::U16},  {onnx::TensorProto::UINT32, DType::U32},
+    {onnx::TensorProto::UINT64, DType::U64},  {onnx::TensorProto::BOOL, DType::Bool},
 };
 
 template <class To, class Field>
@@ -37,23 +39,35 @@ std::string convert(const Field& field) {
 /// Elements stored one by one in the typed field that ONNX prescribes for the type.
 std::string typed_bytes(const onnx::TensorProto& tensor, DType type) {
   switch (type) {
-    case DType::F32: return convert<float>(tensor.float_data());
-    case DType::F64: return convert<double>(tensor.double_data());
-    case DType::I64: return convert<int64_t>(tensor.int64_data());
-    case DType::U32: return convert<uint32_t>(tensor.uint64_data());
-    case DType::U64: return convert<uint64_t>(tensor.uint64_data());
-    case DType::I32: return convert<int32_t>(tensor.int32_data());
-    case DType::I16: return convert<int16_t>(tensor.int32_data());
+    case DType::F32:
+      return convert<float>(tensor.float_data());
+    case DType::F64:
+      return convert<double>(tensor.double_data());
+    case DType::I64:
+      return convert<int64_t>(tensor.int64_data());
+    case DType::U32:
+      return convert<uint32_t>(tensor.uint64_data());
+    case DType::U64:
+      return convert<uint64_t>(tensor.uint64_data());
+    case DType::I32:
+      return convert<int32_t>(tensor.int32_data());
+    case DType::I16:
+      return convert<int16_t>(tensor.int32_data());
     case DType::F16:
-    case DType::U16: return convert<uint16_t>(tensor.int32_data());
-    case DType::I8: return convert<int8_t>(tensor.int32_data());
-    case DType::U8: return convert<uint8_t>(tensor.int32_data());
-    case DType::Bool: return convert<bool>(tensor.int32_data());
+    case DType::U16:
+      return convert<uint16_t>(tensor.int32_data());
+    case DType::I8:
+      return convert<int8_t>(tensor.int32_data());
+    case DType::U8:
+      return convert<uint8_t>(tensor.int32_data());
+    case DType::Bool:
+      return convert<bool>(tensor.int32_data());
   }
   return {};
 }
 
-Result<uint64_t> read_number(const std::string& text, const std::string& where, const std::string& what, const char* key) {
+Result<uint64_t> read_number(const std::string& text, const std::string& where, const std::string& what,
+                             const char* key) {
   if (text.empty() || text.size() > 18 || text.find_first_not_of("0123456789") != std::string::npos) {
     return error(where, fmt::format("{}: external data with {} '{}' is not a byte count", what, key, text));
   }
@@ -133,7 +147,8 @@ Result<std::filesystem::path> ExternalFiles::locate(const std::string& what, con
   const fs::path relative(location);
   const bool climbs = std::any_of(relative.begin(), relative.end(), [](const fs::path& part) { return part == ".."; });
   if (location.empty() || location.find('\0') != std::string::npos || relative.is_absolute() || climbs) {
-    return error(where_, fmt::format("{}: external data at '{}', which is not inside the model's folder", what, location));
+    return error(where_,
+                 fmt::format("{}: external data at '{}', which is not inside the model's folder", what, location));
   }
   std::error_code failure;
   const fs::path real = fs::canonical(folder_ / relative, failure);
@@ -151,7 +166,8 @@ Result<std::filesystem::path> ExternalFiles::locate(const std::string& what, con
   return real;
 }
 
-Result<ConstantData> ExternalFiles::map(const std::string& what, const std::string& location, uint64_t offset, uint64_t length) {
+Result<ConstantData> ExternalFiles::map(const std::string& what, const std::string& location, uint64_t offset,
+                                        uint64_t length) {
   std::shared_ptr<const MappedFile>& file = open_[location];
   if (!file) {
     DLCC_TRY(const std::filesystem::path path, locate(what, location));
@@ -159,21 +175,22 @@ Result<ConstantData> ExternalFiles::map(const std::string& what, const std::stri
   }
   const uint64_t size = file->bytes().size();
   if (offset > size || length > size - offset) {
-    return error(where_, fmt::format("{}: external data needs bytes {}..{} of '{}', which has {}", what, offset, offset + length,
-                                     location, size));
+    return error(where_, fmt::format("{}: external data needs bytes {}..{} of '{}', which has {}", what, offset,
+                                     offset + length, location, size));
   }
   return ConstantData{file, file->bytes().data() + offset, static_cast<size_t>(length)};
 }
 
-Result<ConstantTensor> read_tensor(onnx::TensorProto& tensor, const std::string& where, const std::string& what, ExternalFiles& files,
-                                   bool may_move) {
+Result<ConstantTensor> read_tensor(onnx::TensorProto& tensor, const std::string& where, const std::string& what,
+                                   ExternalFiles& files, bool may_move) {
   const std::optional<DType> type = dtype_from_onnx(tensor.data_type());
   if (!type) {
     return unsupported(where, fmt::format("{}: element type {}", what, onnx_type_name(tensor.data_type())));
   }
   ConstantTensor result{*type, {tensor.dims().begin(), tensor.dims().end()}, {}};
   DLCC_RETURN_IF_ERROR(check_shape(result.shape, where, what));
-  const uint64_t expected = static_cast<uint64_t>(te::element_count(result.shape)) * static_cast<uint64_t>(bytes_of(*type));
+  const uint64_t expected =
+      static_cast<uint64_t>(te::element_count(result.shape)) * static_cast<uint64_t>(bytes_of(*type));
   if (tensor.data_location() == onnx::TensorProto::EXTERNAL) {
     DLCC_TRY(result.data, external_data(tensor, where, what, files, expected));
   } else if (tensor.has_raw_data()) {

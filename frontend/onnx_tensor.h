@@ -1,4 +1,5 @@
-// ONNX tensors, in files or memory -> constants of the graph. Raw data is taken over without a copy, external data is mapped.
+// ONNX tensors, in files or memory -> constants of the graph. Raw data is taken over without a copy, external data is
+// mapped.
 #pragma once
 
 #include <filesystem>
@@ -21,8 +22,10 @@ namespace dlcc::frontend {
 class ExternalFiles {
  public:
   /// folder empty: external data is refused (a model from memory).
-  ExternalFiles(std::string where, std::filesystem::path folder) : where_(std::move(where)), folder_(std::move(folder)) {}
-  /// The bytes [offset, offset + length) of the file at `location`, relative to the folder and inside it. what: "initializer 'w'".
+  ExternalFiles(std::string where, std::filesystem::path folder)
+      : where_(std::move(where)), folder_(std::move(folder)) {}
+  /// The bytes [offset, offset + length) of the file at `location`, relative to the folder and inside it. what:
+  /// "initializer 'w'".
   Result<ConstantData> map(const std::string& what, const std::string& location, uint64_t offset, uint64_t length);
 
  private:
@@ -44,8 +47,8 @@ struct ConstantTensor {
 };
 
 /// may_move: the raw data may be moved out of the message (else it is copied).
-Result<ConstantTensor> read_tensor(onnx::TensorProto& tensor, const std::string& where, const std::string& what, ExternalFiles& files,
-                                   bool may_move);
+Result<ConstantTensor> read_tensor(onnx::TensorProto& tensor, const std::string& where, const std::string& what,
+                                   ExternalFiles& files, bool may_move);
 
 /// Takes the bytes over; they live as long as the result.
 ConstantData own_bytes(std::string bytes);

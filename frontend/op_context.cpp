@@ -8,9 +8,13 @@ namespace dlcc::frontend {
 
 namespace {
 
-const Value& value_at(const Graph& graph, ValueId id) { return graph.values[static_cast<size_t>(id)]; }
+const Value& value_at(const Graph& graph, ValueId id) {
+  return graph.values[static_cast<size_t>(id)];
+}
 
-std::string node_text(const Node& node) { return "node '" + node.name + "' (" + node.op + ")"; }
+std::string node_text(const Node& node) {
+  return "node '" + node.name + "' (" + node.op + ")";
+}
 
 /// The attribute when it is there and of that kind; one of another kind stays unread, and so is reported.
 template <class T>
@@ -41,9 +45,13 @@ OpContext::OpContext(const Graph& graph, const Node& node) : graph_(graph), node
   }
 }
 
-bool OpContext::has_input(int i) const { return i >= 0 && i < input_count() && node_.inputs[static_cast<size_t>(i)] != kAbsent; }
+bool OpContext::has_input(int i) const {
+  return i >= 0 && i < input_count() && node_.inputs[static_cast<size_t>(i)] != kAbsent;
+}
 
-bool OpContext::has_output(int i) const { return i >= 0 && i < output_count() && node_.outputs[static_cast<size_t>(i)] != kAbsent; }
+bool OpContext::has_output(int i) const {
+  return i >= 0 && i < output_count() && node_.outputs[static_cast<size_t>(i)] != kAbsent;
+}
 
 const TensorType& OpContext::input(int i) const {
   DLCC_CHECK(has_input(i)) << node_text(node_) << ": input " << i << " is absent";
@@ -81,11 +89,17 @@ std::optional<std::vector<double>> OpContext::constant_floats(int i) const {
   return elements;
 }
 
-std::optional<int64_t> OpContext::attr_int(const char* name) { return read_attribute<int64_t>(node_, name, read_); }
+std::optional<int64_t> OpContext::attr_int(const char* name) {
+  return read_attribute<int64_t>(node_, name, read_);
+}
 
-std::optional<float> OpContext::attr_float(const char* name) { return read_attribute<float>(node_, name, read_); }
+std::optional<float> OpContext::attr_float(const char* name) {
+  return read_attribute<float>(node_, name, read_);
+}
 
-std::optional<std::string> OpContext::attr_string(const char* name) { return read_attribute<std::string>(node_, name, read_); }
+std::optional<std::string> OpContext::attr_string(const char* name) {
+  return read_attribute<std::string>(node_, name, read_);
+}
 
 std::optional<std::vector<int64_t>> OpContext::attr_ints(const char* name) {
   return read_attribute<std::vector<int64_t>>(node_, name, read_);
@@ -109,8 +123,12 @@ std::vector<std::string> OpContext::unread() const {
   return names;
 }
 
-Diags OpContext::error(const std::string& message) const { return dlcc::error(node_text(node_), message); }
+Diags OpContext::error(const std::string& message) const {
+  return dlcc::error(node_text(node_), message);
+}
 
-Diags OpContext::unsupported(const std::string& message) const { return dlcc::unsupported(node_text(node_), message); }
+Diags OpContext::unsupported(const std::string& message) const {
+  return dlcc::unsupported(node_text(node_), message);
+}
 
 }  // namespace dlcc::frontend

@@ -1,4 +1,5 @@
-// Topological order of a draft's nodes: always the first ready node of the model's order, so an ordered model stays as it is.
+// Topological order of a draft's nodes: always the first ready node of the model's order, so an ordered model stays as
+// it is.
 #include <fmt/format.h>
 
 #include <queue>
@@ -84,7 +85,8 @@ Status sort_nodes(GraphDraft& draft, const std::string& where) {
   }
   if (sorted.size() != nodes.size()) {
     const Node& node = nodes[static_cast<size_t>(find_on_cycle(needs, done))];
-    return error(where, describe_node(node.name, node.op) + ": its output is, over other nodes, its own input (a cycle)");
+    return error(where,
+                 describe_node(node.name, node.op) + ": its output is, over other nodes, its own input (a cycle)");
   }
   nodes = std::move(sorted);
   draft.extra.clear();

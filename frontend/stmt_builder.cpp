@@ -38,7 +38,8 @@ void drop_unit_dims(te::Stmt& stmt) {
     }
   }
   stmt.dims = std::move(kept);
-  const bool reduces = std::any_of(stmt.dims.begin(), stmt.dims.end(), [](const te::Dim& d) { return d.kind == te::DimKind::Red; });
+  const bool reduces =
+      std::any_of(stmt.dims.begin(), stmt.dims.end(), [](const te::Dim& d) { return d.kind == te::DimKind::Red; });
   if (stmt.kind == te::StmtKind::Reduce && !reduces) {
     stmt.kind = te::StmtKind::Map;
     stmt.monoid = te::Monoid::Sum;

@@ -1,4 +1,5 @@
-// A Dma leaf with known variable values -> a concrete strided box -> the descriptors of an engine. The contract is in the header.
+// A Dma leaf with known variable values -> a concrete strided box -> the descriptors of an engine. The contract is in
+// the header.
 #include "hw/dma_expand.h"
 
 #include <algorithm>
@@ -12,7 +13,9 @@ int64_t floor_div(int64_t a, int64_t b) {
   const int64_t q = a / b;
   return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
 }
-int64_t ceil_div(int64_t a, int64_t b) { return -floor_div(-a, b); }
+int64_t ceil_div(int64_t a, int64_t b) {
+  return -floor_div(-a, b);
+}
 
 /// The points of one box dim that remain.
 struct Range {
@@ -61,7 +64,7 @@ void clip_dim(const SplitIndex& index, int64_t size, std::vector<Range>& ranges)
     return;
   }
   Range& range = ranges[static_cast<size_t>(index.box_dim)];
-  const int64_t a = -index.base, b = size - 1 - index.base;   // a <= coef * p <= b
+  const int64_t a = -index.base, b = size - 1 - index.base;  // a <= coef * p <= b
   const bool up = index.coef > 0;
   range.first = std::max(range.first, ceil_div(up ? a : b, index.coef));
   range.last = std::min(range.last, floor_div(up ? b : a, index.coef));
@@ -156,14 +159,16 @@ std::vector<Axis> merged_axes(const ConcreteBox& box) {
 
 /// What one row of the remaining dims is cut into.
 struct Row {
-  int64_t block = 0;        // bytes
+  int64_t block = 0;  // bytes
   int64_t blocks = 1;
-  int64_t stride = 0;       // of the global side, bytes
-  int64_t max_piece = 0;    // bytes of one block that a descriptor can hold
-  int64_t max_blocks = 1;   // of one descriptor
+  int64_t stride = 0;      // of the global side, bytes
+  int64_t max_piece = 0;   // bytes of one block that a descriptor can hold
+  int64_t max_blocks = 1;  // of one descriptor
 };
 
-int64_t smaller_limit(int64_t a, int64_t b) { return a == 0 ? b : (b == 0 ? a : std::min(a, b)); }
+int64_t smaller_limit(int64_t a, int64_t b) {
+  return a == 0 ? b : (b == 0 ? a : std::min(a, b));
+}
 
 /// Steps 3 and 4: takes the dims that one descriptor covers from the end of `axes`.
 Row take_row(std::vector<Axis>& axes, const ConcreteBox& box, const DmaEngine& engine) {
@@ -176,8 +181,8 @@ Row take_row(std::vector<Axis>& axes, const ConcreteBox& box, const DmaEngine& e
   const int64_t limit = smaller_limit(engine.max_block, engine.max_bytes);
   row.max_piece = limit == 0 ? row.block : std::max(limit - limit % box.element, box.element);
   const bool whole = row.block <= row.max_piece;
-  if (whole && !axes.empty() && engine.max_dims >= 2 && axes.back().local == row.block && axes.back().global >= row.block &&
-      (engine.max_stride == 0 || axes.back().global <= engine.max_stride)) {
+  if (whole && !axes.empty() && engine.max_dims >= 2 && axes.back().local == row.block &&
+      axes.back().global >= row.block && (engine.max_stride == 0 || axes.back().global <= engine.max_stride)) {
     row.blocks = axes.back().extent;
     row.stride = axes.back().global;
     axes.pop_back();
@@ -195,7 +200,8 @@ void emit_row(const Row& row, int64_t global, int64_t local, std::vector<Descrip
   }
   for (int64_t first = 0; first < row.blocks; first += row.max_blocks) {
     const int64_t count = std::min(row.max_blocks, row.blocks - first);
-    out.push_back({global + first * row.stride, local + first * row.block, row.block, count, count > 1 ? row.stride : 0});
+    out.push_back(
+        {global + first * row.stride, local + first * row.block, row.block, count, count > 1 ? row.stride : 0});
   }
 }
 
@@ -219,13 +225,14 @@ bool has_blocked_side(const Dma& dma, const Group& group) {
   return blocked(dma.src) || blocked(dma.dst);
 }
 
-ConcreteBox clip(const Dma& dma, const Group& group, const Program& program, std::span<const int64_t> env, bool* clipped) {
+ConcreteBox clip(const Dma& dma, const Group& group, const Program& program, std::span<const int64_t> env,
+                 bool* clipped) {
   std::vector<Range> ranges;
   for (const BoxDim& dim : dma.box) {
     ranges.push_back({0, std::max<int64_t>(dim.extent.eval(env), 0) - 1});
   }
   if (ranges.empty()) {
-    ranges.push_back({0, 0});   // a box without dims is one point
+    ranges.push_back({0, 0});  // a box without dims is one point
   }
   const std::vector<Range> whole = ranges;
   for (const View* view : {&dma.src, &dma.dst}) {

@@ -9,7 +9,9 @@ namespace {
 
 constexpr std::string_view kKernelOps[] = {"const", "index", "load", "loadsplat", "store", "splat", "op", "move"};
 
-bool is_set(double number) { return number != 0 || std::signbit(number); }
+bool is_set(double number) {
+  return number != 0 || std::signbit(number);
+}
 
 std::string vector_type(DType type, int lanes) {
   return std::string(name_of(type)) + (lanes == 1 ? "" : "x" + std::to_string(lanes));
@@ -37,7 +39,9 @@ Result<KernelRegister> read_vector_type(Lexer& lexer) {
   return out;
 }
 
-bool is_memory_op(KernelOp op) { return op == KernelOp::Load || op == KernelOp::LoadSplat || op == KernelOp::Store; }
+bool is_memory_op(KernelOp op) {
+  return op == KernelOp::Load || op == KernelOp::LoadSplat || op == KernelOp::Store;
+}
 
 std::string instr_text(const KernelInstr& instr, const Names& vars) {
   std::string out = instr.dst < 0 ? "" : "r" + std::to_string(instr.dst) + " = ";
@@ -96,8 +100,8 @@ Result<te::Op> read_op(Lexer& lexer) {
 
 /// "r12"
 bool is_register(const Token& token) {
-  return token.kind == TokenKind::Identifier && token.text.size() > 1 && token.text.size() < 9 && token.text[0] == 'r' &&
-         token.text.find_first_not_of("0123456789", 1) == std::string_view::npos;
+  return token.kind == TokenKind::Identifier && token.text.size() > 1 && token.text.size() < 9 &&
+         token.text[0] == 'r' && token.text.find_first_not_of("0123456789", 1) == std::string_view::npos;
 }
 
 Result<int> read_register(Lexer& lexer) {
@@ -291,7 +295,8 @@ Result<te::ScalarNode> read_scalar(Lexer& lexer, size_t position) {
   for (int k = 0; k < te::arity_of(node.op); ++k) {
     DLCC_TRY(const int64_t operand, lexer.integer());
     if (operand < 0 || operand >= static_cast<int64_t>(position)) {
-      return lexer.fail("operand " + std::to_string(operand) + " of " + std::string(te::name_of(node.op)) + " is not an earlier node");
+      return lexer.fail("operand " + std::to_string(operand) + " of " + std::string(te::name_of(node.op)) +
+                        " is not an earlier node");
     }
     *operands[k] = static_cast<int32_t>(operand);
   }
@@ -323,7 +328,8 @@ void print_kernel(const Kernel& kernel, const Names& vars, Printer& out) {
   for (size_t i = 0; i < kernel.registers.size();) {
     size_t end = i + 1;
     const KernelRegister& reg = kernel.registers[i];
-    while (end < kernel.registers.size() && kernel.registers[end].type == reg.type && kernel.registers[end].lanes == reg.lanes) {
+    while (end < kernel.registers.size() && kernel.registers[end].type == reg.type &&
+           kernel.registers[end].lanes == reg.lanes) {
       ++end;
     }
     registers += registers.empty() ? "" : ", ";

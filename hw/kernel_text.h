@@ -1,4 +1,5 @@
-// Text of the parts that Program and Kernel share: affine expressions, scalar bodies, kernels. Grammar: hw/program_print.cpp.
+// Text of the parts that Program and Kernel share: affine expressions, scalar bodies, kernels. Grammar:
+// hw/program_print.cpp.
 #pragma once
 
 #include <string>

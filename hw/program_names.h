@@ -65,7 +65,7 @@ class Names {
   static std::string by_number(int index) { return "$" + std::to_string(index); }
 
   std::vector<std::string> spelled_;
-  std::unordered_map<std::string, int> index_of_;   // only looked up
+  std::unordered_map<std::string, int> index_of_;  // only looked up
 };
 
 }  // namespace dlcc::hw

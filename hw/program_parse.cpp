@@ -1,5 +1,5 @@
-// Text -> Program: the inverse of hw/program_print.cpp, where the grammar is written down. Names are resolved against the machine;
-// whether the program makes sense is for verify().
+// Text -> Program: the inverse of hw/program_print.cpp, where the grammar is written down. Names are resolved against
+// the machine; whether the program makes sense is for verify().
 #include <algorithm>
 #include <limits>
 

@@ -1,38 +1,43 @@
 // Program -> text. Line breaks and indentation are for people; the reader (hw/program_parse.cpp) sees tokens only.
 //
+// clang-format off
 //   program mnist machine sw26010 arena 123904 weights 4096
 //   tensor x f32[1,8,28,28] arena 0
 //   inputs [x] outputs [y]
 //   group "conv_1" kind contraction tile "co:16 oh:8" flops 903168 bound 5210 nodes ["Conv_0", "Relu_1"] intrinsics []
 //   vars [core, t, s, n, c, i, j]
-//   buffer xb ldm f32[1,8,10,30] pitch [1,8,10,32] layout [1:16/1, 0:0] copies 2 offset 0 slot 9600    (dim:size/div, outer axis first)
-//   channel xb.ready reply 0 -> 0 slots 2 initial 0                                                      (kind, from pipe -> to pipe)
+//   buffer xb ldm f32[1,8,10,30] pitch [1,8,10,32] copies 2 offset 0 slot 9600
+//   buffer zb l0a f16[30,40] layout [1:0/16, 0:0/1, 1:16/1] copies 1 offset 0 slot 2880 - dim:size/divisor, outer first
+//   channel xb.ready reply core -> core slots 2 initial 0          - or flag; from pipe -> to pipe
 //   {
 //     for t = core to 32 step 64 {
-//       let n = min(8, -8*t + 30)                                                 (or floor(a, k), mod(a, k), max(a, b), a)
-//       if -t + 3, n - 1 { ... }                                                  (all >= 0)
+//       let n = min(8, -8*t + 30)                                  - or floor(a, k), mod(a, k), max(a, b), a
+//       if -t + 3, n - 1 { ... }                                   - all must be >= 0
 //       dma dram_ldm @x[0, c, 8*t + i - 1, j] -> xb{t}[0, c, i, j] over (c:8, i:n max 10, j:30) pad 0 reply xb.ready[t]
 //       wait xb.ready[t]
 //       signal f[0]
 //       barrier
 //       fill core yb[c, i] = 0 over (c:8, i:n max 8)
 //       compute conv_1 on core over (c:8, i:n max 8, k:9 red) {
-//         write yb[c, i] sum                                                      (accumulates with that monoid; without: Map)
+//         write yb[c, i] sum                                       - accumulates with that monoid; without: Map
 //         read xb{t}[0, c, i + k, 0]
-//         read table[0] gather 0 from 0                                           (dim 0 is index + value of read 0)
-//         body [f32 load 0, f32 load 1, f32 mul 0 1]                              (operands are positions in the list)
-//         index [0, 8*t, 0]
-//         kernel [12 f32x8, i64] {                                                (registers, numbered in order)
-//           for i = 0 to n step 1 { r0 = load f32x8 read 0 [30*i] aligned ... }   (resume instead of a begin)
+//         read table[0] gather 0 from 0                            - dim 0 is index + value of read 0
+//         body [f32 load 0, f32 load 1, f32 mul 0 1]               - operands are positions in the list
+//         index [0, 8*t, 0]                                        - origin of each dim, if the body uses positions
+//         kernel [12 f32x8, i64] {                                 - registers, numbered in order
+//           for i = 0 to n step 1 {                                - or: for i = resume to n step 1
+//             r0 = load f32x8 read 0 [30*i] aligned
+//             r1 = op neg f32x8 r0
+//             store f32x8 write [8*i] r1
+//           }
 //         }
 //       }
 //       call mmad_f16 over (i:16, j:16, k:16) (a[i, k], b[k, j], c[i, j]) params (16, 16, 16, 1)
 //     }
 //   }
+// clang-format on
 //
 // Tensors are written @name, buffers name{slot} ({0} is left out). Names as in hw/program_names.h.
-#include <cmath>
-
 #include "base/text.h"
 #include "hw/kernel_text.h"
 #include "hw/program.h"
@@ -61,9 +66,13 @@ std::string int_list(const std::vector<int64_t>& items) {
   return out + "]";
 }
 
-std::string name_list(const std::vector<std::string>& names) { return list(names, [](const std::string& n) { return quote_name(n); }); }
+std::string name_list(const std::vector<std::string>& names) {
+  return list(names, [](const std::string& n) { return quote_name(n); });
+}
 
-std::string type_of(DType type, const std::vector<int64_t>& shape) { return std::string(name_of(type)) + int_list(shape); }
+std::string type_of(DType type, const std::vector<int64_t>& shape) {
+  return std::string(name_of(type)) + int_list(shape);
+}
 
 template <class T>
 Names names_of(const std::vector<T>& items) {
@@ -77,8 +86,11 @@ Names names_of(const std::vector<T>& items) {
 class ProgramPrinter {
  public:
   ProgramPrinter(const Program& program, const Machine& machine)
-      : program_(program), tensors_(names_of(program.tensors)), memories_(names_of(machine.memories)),
-        paths_(names_of(machine.paths)), pipes_(names_of(machine.pipes)) {
+      : program_(program),
+        tensors_(names_of(program.tensors)),
+        memories_(names_of(machine.memories)),
+        paths_(names_of(machine.paths)),
+        pipes_(names_of(machine.pipes)) {
     for (const Intrinsic& intrinsic : machine.intrinsics) {
       intrinsics_.add(intrinsic.id);
     }
@@ -91,7 +103,9 @@ class ProgramPrinter {
       out_.line("tensor " + quote_name(tensor.name) + " " + type_of(tensor.type, tensor.shape) +
                 (tensor.space == Space::Weights ? " weights " : " arena ") + std::to_string(tensor.offset));
     }
-    const auto refs = [&](const std::vector<int>& ids) { return list(ids, [&](int id) { return tensors_.spell(id); }); };
+    const auto refs = [&](const std::vector<int>& ids) {
+      return list(ids, [&](int id) { return tensors_.spell(id); });
+    };
     out_.line("inputs [" + refs(program_.inputs) + "] outputs [" + refs(program_.outputs) + "]");
     for (const Group& group : program_.groups) {
       print_group(group);
@@ -117,8 +131,8 @@ class ProgramPrinter {
     }
     for (const Channel& channel : group.channels) {
       out_.line("channel " + quote_name(channel.name) + (channel.kind == ChannelKind::Reply ? " reply " : " flag ") +
-                pipes_.spell(channel.from) + " -> " + pipes_.spell(channel.to) + " slots " + std::to_string(channel.slots) +
-                " initial " + std::to_string(channel.initial));
+                pipes_.spell(channel.from) + " -> " + pipes_.spell(channel.to) + " slots " +
+                std::to_string(channel.slots) + " initial " + std::to_string(channel.initial));
     }
     out_.line("{");
     print_body(group.body);
@@ -132,12 +146,15 @@ class ProgramPrinter {
       text += " pitch " + int_list(buffer.pitch);
     }
     if (!buffer.layout.empty()) {
-      text += " layout [" + list(buffer.layout, [](const LayoutAxis& axis) {
-                return std::to_string(axis.dim) + ":" + std::to_string(axis.size) + "/" + std::to_string(axis.div);
-              }) + "]";
+      text += " layout [" +
+              list(buffer.layout,
+                   [](const LayoutAxis& axis) {
+                     return std::to_string(axis.dim) + ":" + std::to_string(axis.size) + "/" + std::to_string(axis.div);
+                   }) +
+              "]";
     }
-    out_.line(text + " copies " + std::to_string(buffer.copies) + " offset " + std::to_string(buffer.offset) + " slot " +
-              std::to_string(buffer.slot_bytes));
+    out_.line(text + " copies " + std::to_string(buffer.copies) + " offset " + std::to_string(buffer.offset) +
+              " slot " + std::to_string(buffer.slot_bytes));
   }
 
   void print_body(const Body& body) {
@@ -162,13 +179,16 @@ class ProgramPrinter {
   }
 
   std::string over(const std::vector<BoxDim>& box) const {
-    return " over (" + list(box, [&](const BoxDim& dim) {
-             std::string out = vars_.spell(dim.var) + ":" + text(dim.extent);
-             if (!dim.extent.is_constant() || dim.extent.constant() != dim.max_extent) {
-               out += " max " + std::to_string(dim.max_extent);
-             }
-             return out + (dim.kind == te::DimKind::Par ? "" : dim.kind == te::DimKind::Red ? " red" : " scan");
-           }) + ")";
+    return " over (" +
+           list(box,
+                [&](const BoxDim& dim) {
+                  std::string out = vars_.spell(dim.var) + ":" + text(dim.extent);
+                  if (!dim.extent.is_constant() || dim.extent.constant() != dim.max_extent) {
+                    out += " max " + std::to_string(dim.max_extent);
+                  }
+                  return out + (dim.kind == te::DimKind::Par ? "" : dim.kind == te::DimKind::Red ? " red" : " scan");
+                }) +
+           ")";
   }
 
   void print_node(const For& loop) {
@@ -209,7 +229,8 @@ class ProgramPrinter {
     out_.line(line);
   }
   void print_node(const Fill& fill) {
-    out_.line("fill " + pipes_.spell(fill.pipe) + " " + text(fill.dst) + " = " + print_number(fill.value) + over(fill.box));
+    out_.line("fill " + pipes_.spell(fill.pipe) + " " + text(fill.dst) + " = " + print_number(fill.value) +
+              over(fill.box));
   }
   void print_node(const Compute& leaf) {
     out_.line("compute " + quote_name(leaf.name) + " on " + pipes_.spell(leaf.pipe) + over(leaf.dims) + " {");
@@ -217,8 +238,9 @@ class ProgramPrinter {
     out_.line("write " + text(leaf.write) + (leaf.accumulate ? " " + std::string(te::name_of(leaf.monoid)) : ""));
     for (const ComputeRead& read : leaf.reads) {
       out_.line("read " + text(read.view) +
-                (read.indirect_dim == kNone ? "" : " gather " + std::to_string(read.indirect_dim) + " from " +
-                                                       std::to_string(read.indirect_read)));
+                (read.indirect_dim == kNone
+                     ? ""
+                     : " gather " + std::to_string(read.indirect_dim) + " from " + std::to_string(read.indirect_read)));
     }
     out_.line("body [" + list(leaf.body, scalar_text) + "]");
     if (!leaf.index_base.empty()) {
@@ -232,13 +254,16 @@ class ProgramPrinter {
   }
   void print_node(const IntrinCall& call) {
     out_.line("call " + intrinsics_.spell(call.intrinsic) + over(call.box) + " (" +
-              list(call.operands, [&](const View& view) { return text(view); }) + ") params (" + texts(call.params) + ")");
+              list(call.operands, [&](const View& view) { return text(view); }) + ") params (" + texts(call.params) +
+              ")");
   }
   void print_node(const Signal& signal) { out_.line("signal " + slot_text(signal.channel, signal.slot)); }
   void print_node(const Wait& wait) { out_.line("wait " + slot_text(wait.channel, wait.slot)); }
   void print_node(const Barrier&) { out_.line("barrier"); }
 
-  std::string slot_text(int channel, const Affine& slot) const { return channels_.spell(channel) + "[" + text(slot) + "]"; }
+  std::string slot_text(int channel, const Affine& slot) const {
+    return channels_.spell(channel) + "[" + text(slot) + "]";
+  }
 
   const Program& program_;
   Names tensors_, memories_, paths_, pipes_, intrinsics_, vars_, buffers_, channels_;
@@ -247,6 +272,8 @@ class ProgramPrinter {
 
 }  // namespace
 
-std::string print(const Program& program, const Machine& machine) { return ProgramPrinter(program, machine).run(); }
+std::string print(const Program& program, const Machine& machine) {
+  return ProgramPrinter(program, machine).run();
+}
 
 }  // namespace dlcc::hw

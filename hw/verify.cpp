@@ -1,4 +1,5 @@
-// verify(): the static checks of a Program. What concerns the whole program and the declarations of groups is here; bodies are in verify_body.cpp.
+// verify(): the static checks of a Program. What concerns the whole program and the declarations of groups is here;
+// bodies are in verify_body.cpp.
 #include <algorithm>
 #include <limits>
 
@@ -27,11 +28,12 @@ void verify_tensors(const Program& program, Diags& diags) {
     const int64_t space = tensor.space == Space::Arena ? program.arena_bytes : program.weights_bytes;
     const int64_t bytes = saturated_product(tensor.shape) >= kHuge ? kHuge : tensor.bytes();
     if (tensor.offset < 0 || bytes > space || tensor.offset > space - bytes) {
-      diags.push_back({DiagKind::Error, where, "bytes " + std::to_string(tensor.offset) + " to " +
-                                                   std::to_string(tensor.offset + bytes) + " are outside its space of " +
-                                                   std::to_string(space) + " bytes"});
+      diags.push_back({DiagKind::Error, where,
+                       "bytes " + std::to_string(tensor.offset) + " to " + std::to_string(tensor.offset + bytes) +
+                           " are outside its space of " + std::to_string(space) + " bytes"});
     } else if (tensor.offset % bytes_of(tensor.type) != 0) {
-      diags.push_back({DiagKind::Error, where, "offset " + std::to_string(tensor.offset) + " is not a multiple of the element size"});
+      diags.push_back({DiagKind::Error, where,
+                       "offset " + std::to_string(tensor.offset) + " is not a multiple of the element size"});
     }
   }
   for (const auto* ids : {&program.inputs, &program.outputs}) {
@@ -49,8 +51,8 @@ std::string layout_problem(const Buffer& buffer) {
   std::vector<std::vector<LayoutAxis>> by_dim(buffer.shape.size());
   for (const LayoutAxis& axis : buffer.layout) {
     if (axis.dim < 0 || axis.dim >= rank || axis.div < 1 || axis.size < 0) {
-      return "a layout axis names dim " + std::to_string(axis.dim) + " with size " + std::to_string(axis.size) + " and divisor " +
-             std::to_string(axis.div);
+      return "a layout axis names dim " + std::to_string(axis.dim) + " with size " + std::to_string(axis.size) +
+             " and divisor " + std::to_string(axis.div);
     }
     by_dim[static_cast<size_t>(axis.dim)].push_back(axis);
   }
@@ -60,13 +62,14 @@ std::string layout_problem(const Buffer& buffer) {
     int64_t covered = 1;
     for (const LayoutAxis& axis : axes) {
       if (axis.div != covered) {
-        return "the layout axes of dim " + std::to_string(d) + " leave a gap or overlap at divisor " + std::to_string(axis.div);
+        return "the layout axes of dim " + std::to_string(d) + " leave a gap or overlap at divisor " +
+               std::to_string(axis.div);
       }
       covered = axis.size == 0 || axis.size > kHuge / covered ? kHuge : covered * axis.size;
     }
     if (covered < buffer.shape[d]) {
-      return "the layout covers " + std::to_string(covered) + " of the " + std::to_string(buffer.shape[d]) + " positions of dim " +
-             std::to_string(d);
+      return "the layout covers " + std::to_string(covered) + " of the " + std::to_string(buffer.shape[d]) +
+             " positions of dim " + std::to_string(d);
     }
   }
   return {};
@@ -79,7 +82,8 @@ std::string shape_problem(const Buffer& buffer) {
     }
   }
   if (!buffer.pitch.empty() && buffer.pitch.size() != buffer.shape.size()) {
-    return "pitch has " + std::to_string(buffer.pitch.size()) + " dims, the shape " + std::to_string(buffer.shape.size());
+    return "pitch has " + std::to_string(buffer.pitch.size()) + " dims, the shape " +
+           std::to_string(buffer.shape.size());
   }
   for (size_t d = 0; d < buffer.pitch.size(); ++d) {
     if (buffer.pitch[d] < buffer.shape[d]) {
@@ -106,20 +110,22 @@ std::string buffer_problem(const Buffer& buffer, const Machine& machine) {
   }
   const int64_t elements = buffer.storage_elements();
   if (elements > kHuge / 8 || buffer.slot_bytes < elements * bytes_of(buffer.type)) {
-    return "a slot of " + std::to_string(buffer.slot_bytes) + " bytes is less than the " + std::to_string(elements) + " elements of " +
-           std::string(name_of(buffer.type)) + " in it";
+    return "a slot of " + std::to_string(buffer.slot_bytes) + " bytes is less than the " + std::to_string(elements) +
+           " elements of " + std::string(name_of(buffer.type)) + " in it";
   }
   if (buffer.copies < 1 || buffer.offset < 0) {
     return std::to_string(buffer.copies) + " copies at offset " + std::to_string(buffer.offset);
   }
   if (buffer.offset % memory.align != 0 || buffer.slot_bytes % memory.align != 0) {
     return "offset " + std::to_string(buffer.offset) + " and slot of " + std::to_string(buffer.slot_bytes) +
-           " bytes must be multiples of the " + std::to_string(memory.align) + " bytes that memory '" + memory.name + "' aligns to";
+           " bytes must be multiples of the " + std::to_string(memory.align) + " bytes that memory '" + memory.name +
+           "' aligns to";
   }
-  if (buffer.slot_bytes > kHuge / buffer.copies || buffer.offset > memory.usable() - buffer.copies * buffer.slot_bytes) {
+  if (buffer.slot_bytes > kHuge / buffer.copies ||
+      buffer.offset > memory.usable() - buffer.copies * buffer.slot_bytes) {
     return std::to_string(buffer.copies) + " slots of " + std::to_string(buffer.slot_bytes) + " bytes at offset " +
-           std::to_string(buffer.offset) + " exceed the " + std::to_string(memory.usable()) + " usable bytes of memory '" + memory.name +
-           "'";
+           std::to_string(buffer.offset) + " exceed the " + std::to_string(memory.usable()) +
+           " usable bytes of memory '" + memory.name + "'";
   }
   return {};
 }
@@ -136,8 +142,8 @@ void verify_overlap(const Group& group, Diags& diags) {
     const Buffer &a = *order[i - 1], &b = *order[i];
     if (a.memory == b.memory && a.offset + a.copies * a.slot_bytes > b.offset) {
       diags.push_back({DiagKind::Error, "group '" + group.info.name + "', buffer '" + b.name + "'",
-                       "starts at byte " + std::to_string(b.offset) + ", inside buffer '" + a.name + "', which ends at " +
-                           std::to_string(a.offset + a.copies * a.slot_bytes)});
+                       "starts at byte " + std::to_string(b.offset) + ", inside buffer '" + a.name +
+                           "', which ends at " + std::to_string(a.offset + a.copies * a.slot_bytes)});
     }
   }
 }
@@ -147,12 +153,14 @@ void verify_channels(const Group& group, const Machine& machine, Diags& diags) {
   for (const Channel& channel : group.channels) {
     const std::string where = "group '" + group.info.name + "', channel '" + channel.name + "'";
     if (channel.slots < 1 || channel.initial < 0) {
-      diags.push_back({DiagKind::Error, where, std::to_string(channel.slots) + " slots with " + std::to_string(channel.initial) +
-                                                   " initial tokens"});
+      diags.push_back(
+          {DiagKind::Error, where,
+           std::to_string(channel.slots) + " slots with " + std::to_string(channel.initial) + " initial tokens"});
     }
     if (channel.from < 0 || channel.from >= pipes || channel.to < 0 || channel.to >= pipes) {
-      diags.push_back({DiagKind::Error, where, "joins pipe " + std::to_string(channel.from) + " to pipe " + std::to_string(channel.to) +
-                                                   ", the chip has " + std::to_string(pipes)});
+      diags.push_back({DiagKind::Error, where,
+                       "joins pipe " + std::to_string(channel.from) + " to pipe " + std::to_string(channel.to) +
+                           ", the chip has " + std::to_string(pipes)});
     }
   }
 }

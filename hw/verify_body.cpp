@@ -1,5 +1,6 @@
-// The nodes of a group's body: variables bound before use, accesses inside their objects, transfers along paths of the chip, channels with both ends.
-// Bounds that cannot be proven are handed to the walk on real values, so only certain violations are reported.
+// The nodes of a group's body: variables bound before use, accesses inside their objects, transfers along paths of the
+// chip, channels with both ends. Bounds that cannot be proven are handed to the walk on real values, so only certain
+// violations are reported.
 #include <algorithm>
 #include <set>
 
@@ -15,8 +16,13 @@ using Kind = Requirement::Kind;
 class BodyVerifier {
  public:
   BodyVerifier(const Program& program, const Group& group, const Machine& machine, Diags& diags)
-      : program_(program), group_(group), machine_(machine), diags_(diags), bounds_(group.vars.size()),
-        signals_(group.channels.size(), 0), waits_(group.channels.size(), 0) {}
+      : program_(program),
+        group_(group),
+        machine_(machine),
+        diags_(diags),
+        bounds_(group.vars.size()),
+        signals_(group.channels.size(), 0),
+        waits_(group.channels.size(), 0) {}
 
   void run() {
     const size_t before = diags_.size();
@@ -106,7 +112,8 @@ class BodyVerifier {
 
   void visit_node(const If& guard) {
     where_ = "if";
-    if (std::all_of(guard.non_negative.begin(), guard.non_negative.end(), [&](const Affine& c) { return is_bound(c); })) {
+    if (std::all_of(guard.non_negative.begin(), guard.non_negative.end(),
+                    [&](const Affine& c) { return is_bound(c); })) {
       visit(guard.body);
     }
   }
@@ -116,7 +123,8 @@ class BodyVerifier {
   /// Proven, or left to the walk.
   void require(Requirement requirement) {
     const bool proven = requirement.kind != Kind::Alignment && requirement.multiple_of == 1 &&
-                        bounds_.lower(requirement.low) >= requirement.min && bounds_.upper(requirement.high) <= requirement.max;
+                        bounds_.lower(requirement.low) >= requirement.min &&
+                        bounds_.upper(requirement.high) <= requirement.max;
     if (!proven) {
       OpenLeaf& leaf = open_[node_];
       leaf.where = full_where();
@@ -175,14 +183,16 @@ class BodyVerifier {
     return Object{"buffer '" + group_.buffers[i].name + "'", group_.buffers[i].type, &group_.buffers[i].shape};
   }
 
-  /// Structure of a view; with `inside`, every index must stay inside the object. skip_dim: a dim that is looked up at run time.
+  /// Structure of a view; with `inside`, every index must stay inside the object. skip_dim: a dim that is looked up at
+  /// run time.
   bool check_view(const View& view, bool inside, int skip_dim = kNone) {
     const auto object = object_of(view);
     if (!object.has_value()) {
       return false;
     }
     if (view.index.size() != object->shape->size()) {
-      fail(object->name + " has " + std::to_string(object->shape->size()) + " dims, its view " + std::to_string(view.index.size()));
+      fail(object->name + " has " + std::to_string(object->shape->size()) + " dims, its view " +
+           std::to_string(view.index.size()));
       return false;
     }
     const int copies = view.kind == ObjectKind::Buffer ? group_.buffers[static_cast<size_t>(view.object)].copies : 1;
@@ -196,7 +206,8 @@ class BodyVerifier {
         return false;
       }
       if (inside && static_cast<int>(d) != skip_dim) {
-        require({Kind::Index, low, high, 0, (*object->shape)[d] - 1, 1, "index " + std::to_string(d) + " of " + object->name});
+        require({Kind::Index, low, high, 0, (*object->shape)[d] - 1, 1,
+                 "index " + std::to_string(d) + " of " + object->name});
       }
     }
     return true;
@@ -225,7 +236,8 @@ class BodyVerifier {
   // ---- leaves
 
   MemoryId memory_of(const View& view) const {
-    return view.kind == ObjectKind::Tensor ? machine_.global_memory() : group_.buffers[static_cast<size_t>(view.object)].memory;
+    return view.kind == ObjectKind::Tensor ? machine_.global_memory()
+                                           : group_.buffers[static_cast<size_t>(view.object)].memory;
   }
 
   /// The engine's clipping needs each index to depend on one dim of the box at most.
@@ -261,14 +273,16 @@ class BodyVerifier {
     if (memory_of(dma.src) != path.from || memory_of(dma.dst) != path.to) {
       return fail("path '" + path.name + "' does not join the memories of its two sides");
     }
-    if (dma.dst.kind == ObjectKind::Tensor && program_.tensors[static_cast<size_t>(dma.dst.object)].space == Space::Weights) {
+    if (dma.dst.kind == ObjectKind::Tensor &&
+        program_.tensors[static_cast<size_t>(dma.dst.object)].space == Space::Weights) {
       return fail("writes weights, which are read only");
     }
     if (dma.fill.has_value() && !path.can(Transform::Pad)) {
       return fail("path '" + path.name + "' cannot pad");
     }
     if (src->type != dst->type && !path.can(Transform::Cast)) {
-      return fail("path '" + path.name + "' cannot convert " + std::string(name_of(src->type)) + " to " + std::string(name_of(dst->type)));
+      return fail("path '" + path.name + "' cannot convert " + std::string(name_of(src->type)) + " to " +
+                  std::string(name_of(dst->type)));
     }
     check_engine(dma, path, bytes_of(src->type));
   }
@@ -283,11 +297,13 @@ class BodyVerifier {
     }
     const DmaEngine& engine = machine_.dma[static_cast<size_t>(path.engine)];
     if ((engine.kind == EngineKind::Async) != named) {
-      fail(named ? "engine '" + engine.name + "' has no replies" : "a transfer of engine '" + engine.name + "' needs a reply channel");
+      fail(named ? "engine '" + engine.name + "' has no replies"
+                 : "a transfer of engine '" + engine.name + "' needs a reply channel");
     }
     const int64_t most = std::max(engine.max_block, engine.max_bytes);
     if (most > 0 && most < element) {
-      fail("an element of " + std::to_string(element) + " bytes exceeds the " + std::to_string(most) + " of engine '" + engine.name + "'");
+      fail("an element of " + std::to_string(element) + " bytes exceeds the " + std::to_string(most) + " of engine '" +
+           engine.name + "'");
     }
     if (engine.align > element || element % engine.align != 0) {
       require({Kind::Alignment, {}, {}, 0, 0, 1, {}});
@@ -324,7 +340,8 @@ class BodyVerifier {
       const bool in_write = std::any_of(leaf.write.index.begin(), leaf.write.index.end(),
                                         [&](const Affine& index) { return index.depends_on(dim.var); });
       if (dim.kind != te::DimKind::Par && (in_write || !leaf.accumulate)) {
-        fail("dim '" + name(dim.var) + "' is reduced, but " + (in_write ? "the write depends on it" : "the leaf does not accumulate"));
+        fail("dim '" + name(dim.var) + "' is reduced, but " +
+             (in_write ? "the write depends on it" : "the leaf does not accumulate"));
       }
     }
     check_memories(leaf);
@@ -347,8 +364,8 @@ class BodyVerifier {
     const auto& reach = machine_.vector.memories;
     const auto check = [&](const View& view) {
       if (!reach.empty() && std::find(reach.begin(), reach.end(), memory_of(view)) == reach.end()) {
-        fail(object_of(view)->name + " lies in memory '" + machine_.memories[static_cast<size_t>(memory_of(view))].name +
-             "', which the vector unit cannot reach");
+        fail(object_of(view)->name + " lies in memory '" +
+             machine_.memories[static_cast<size_t>(memory_of(view))].name + "', which the vector unit cannot reach");
       }
     };
     check(leaf.write);
@@ -371,9 +388,11 @@ class BodyVerifier {
           fail("an operand of node " + std::to_string(n) + " is not an earlier node");
         }
       }
-      if (node.op == te::Op::Load && (node.integer < 0 || node.integer >= static_cast<int64_t>(leaf.reads.size()) ||
-                                      node.type != object_of(leaf.reads[static_cast<size_t>(node.integer)].view)->type)) {
-        fail("node " + std::to_string(n) + " loads a " + std::string(name_of(node.type)) + " from read " + std::to_string(node.integer));
+      if (node.op == te::Op::Load &&
+          (node.integer < 0 || node.integer >= static_cast<int64_t>(leaf.reads.size()) ||
+           node.type != object_of(leaf.reads[static_cast<size_t>(node.integer)].view)->type)) {
+        fail("node " + std::to_string(n) + " loads a " + std::string(name_of(node.type)) + " from read " +
+             std::to_string(node.integer));
       }
       if (node.op == te::Op::Index && (node.integer < 0 || node.integer >= static_cast<int64_t>(leaf.dims.size()))) {
         fail("node " + std::to_string(n) + " is the index of dim " + std::to_string(node.integer));
@@ -384,7 +403,8 @@ class BodyVerifier {
       has_index = has_index || node.op == te::Op::Index;
     }
     if (leaf.index_base.size() != leaf.dims.size() && (has_index || !leaf.index_base.empty())) {
-      fail("index has " + std::to_string(leaf.index_base.size()) + " entries for " + std::to_string(leaf.dims.size()) + " dims");
+      fail("index has " + std::to_string(leaf.index_base.size()) + " entries for " + std::to_string(leaf.dims.size()) +
+           " dims");
     }
     for (const Affine& base : leaf.index_base) {
       is_bound(base);
@@ -400,9 +420,9 @@ class BodyVerifier {
     const Intrinsic& intrinsic = machine_.intrinsics[static_cast<size_t>(call.intrinsic)];
     where_ = "call " + intrinsic.id;
     if (call.operands.size() != intrinsic.operands.size() || call.params.size() != intrinsic.params.size()) {
-      return fail("has " + std::to_string(call.operands.size()) + " operands and " + std::to_string(call.params.size()) +
-                  " parameters, the chip file says " + std::to_string(intrinsic.operands.size()) + " and " +
-                  std::to_string(intrinsic.params.size()));
+      return fail("has " + std::to_string(call.operands.size()) + " operands and " +
+                  std::to_string(call.params.size()) + " parameters, the chip file says " +
+                  std::to_string(intrinsic.operands.size()) + " and " + std::to_string(intrinsic.params.size()));
     }
     if (!check_box(call.box)) {
       return;
@@ -413,7 +433,8 @@ class BodyVerifier {
         return;
       }
       if (call.operands[o].kind != ObjectKind::Buffer || memory_of(call.operands[o]) != operand.memory) {
-        fail("operand '" + operand.name + "' must lie in memory '" + machine_.memories[static_cast<size_t>(operand.memory)].name + "'");
+        fail("operand '" + operand.name + "' must lie in memory '" +
+             machine_.memories[static_cast<size_t>(operand.memory)].name + "'");
       } else if (object_of(call.operands[o])->type != operand.type) {
         fail("operand '" + operand.name + "' must be " + std::string(name_of(operand.type)));
       }
@@ -435,7 +456,8 @@ class BodyVerifier {
   void visit_node(const Wait& wait) {
     where_ = "wait";
     const bool known = wait.channel >= 0 && static_cast<size_t>(wait.channel) < group_.channels.size();
-    check_channel(wait.channel, wait.slot, known ? group_.channels[static_cast<size_t>(wait.channel)].kind : ChannelKind::Reply, waits_);
+    check_channel(wait.channel, wait.slot,
+                  known ? group_.channels[static_cast<size_t>(wait.channel)].kind : ChannelKind::Reply, waits_);
   }
   void visit_node(const Barrier&) {}
 

@@ -1,5 +1,6 @@
-// Bounds by substitution: the variable bound last is replaced by the expressions that bound it, until a constant is left. A minimum offers
-// two upper bounds, each correlated with the loops outside it, which is what proves boxes of partial tiles.
+// Bounds by substitution: the variable bound last is replaced by the expressions that bound it, until a constant is
+// left. A minimum offers two upper bounds, each correlated with the loops outside it, which is what proves boxes of
+// partial tiles.
 #include "hw/verify_bounds.h"
 
 #include <algorithm>
@@ -22,9 +23,13 @@ void VarBounds::bind(VarId var, std::vector<Affine> below, std::vector<Affine> a
   entry = {next_order_++, std::move(above), std::move(below), low, high};
 }
 
-void VarBounds::bind_range(VarId var, int64_t low, int64_t high) { bind(var, {Affine(low)}, {Affine(high)}, low, high); }
+void VarBounds::bind_range(VarId var, int64_t low, int64_t high) {
+  bind(var, {Affine(low)}, {Affine(high)}, low, high);
+}
 
-void VarBounds::bind_loop(const For& loop) { bind_loop(loop.var, loop.begin, loop.end - Affine(1), loop.step); }
+void VarBounds::bind_loop(const For& loop) {
+  bind_loop(loop.var, loop.begin, loop.end - Affine(1), loop.step);
+}
 
 void VarBounds::bind_loop(VarId var, const Affine& begin, const Affine& last, int64_t step) {
   Affine top = last;

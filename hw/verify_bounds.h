@@ -1,5 +1,6 @@
-// Proven bounds of affine expressions over the loop and let variables of a group: from how each variable is bound to the least and
-// greatest value of an expression. Sound but not exact: what it cannot prove, verify() tries on real values.
+// Proven bounds of affine expressions over the loop and let variables of a group: from how each variable is bound to
+// the least and greatest value of an expression. Sound but not exact: what it cannot prove, verify() tries on real
+// values.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,7 @@ class VarBounds {
  private:
   /// Every expression of `above` is >= the variable, every one of `below` is <= it.
   struct Var {
-    int order = 0;                 // position in the order of binding; 0: unbound
+    int order = 0;  // position in the order of binding; 0: unbound
     std::vector<Affine> above, below;
     int64_t low = 0, high = 0;
   };

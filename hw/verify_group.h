@@ -8,7 +8,8 @@
 
 namespace dlcc::hw {
 
-/// Sizes, layouts, alignment, capacity and overlap of the group's buffers; channels. False: the body must not be looked at.
+/// Sizes, layouts, alignment, capacity and overlap of the group's buffers; channels. False: the body must not be looked
+/// at.
 bool verify_declarations(const Group& group, const Machine& machine, Diags& diags);
 
 /// The nodes, given that the declarations are right.
@@ -16,7 +17,7 @@ void verify_body(const Program& program, const Group& group, const Machine& mach
 
 class VarBounds;
 /// The registers, accesses and loops of a kernel. bounds: of the variables outside it; left as they were.
-void verify_kernel(const Compute& leaf, const Program& program, const Group& group, VarBounds& bounds, const std::string& where,
-                   Diags& diags);
+void verify_kernel(const Compute& leaf, const Program& program, const Group& group, VarBounds& bounds,
+                   const std::string& where, Diags& diags);
 
 }  // namespace dlcc::hw

@@ -1,5 +1,5 @@
-// Structure of a kernel: registers exist, have the type and lanes of the instruction and are written before they are read; loops bind their
-// variables; accesses name a read or the write and do not start outside it for certain.
+// Structure of a kernel: registers exist, have the type and lanes of the instruction and are written before they are
+// read; loops bind their variables; accesses name a read or the write and do not start outside it for certain.
 #include <algorithm>
 
 #include "hw/verify_bounds.h"
@@ -10,9 +10,14 @@ namespace {
 
 class KernelVerifier {
  public:
-  KernelVerifier(const Compute& leaf, const Program& program, const Group& group, VarBounds& bounds, const std::string& where,
-                 Diags& diags)
-      : leaf_(leaf), program_(program), group_(group), bounds_(bounds), where_(where + ", kernel"), diags_(diags),
+  KernelVerifier(const Compute& leaf, const Program& program, const Group& group, VarBounds& bounds,
+                 const std::string& where, Diags& diags)
+      : leaf_(leaf),
+        program_(program),
+        group_(group),
+        bounds_(bounds),
+        where_(where + ", kernel"),
+        diags_(diags),
         written_(leaf.kernel.registers.size(), false) {}
 
   void run() { visit(leaf_.kernel.body); }
@@ -51,7 +56,8 @@ class KernelVerifier {
     }
     Affine begin = loop.begin;
     if (loop.resume) {
-      const auto at = std::find_if(begins.begin(), begins.end(), [&](const auto& entry) { return entry.first == loop.var; });
+      const auto at =
+          std::find_if(begins.begin(), begins.end(), [&](const auto& entry) { return entry.first == loop.var; });
       if (at == begins.end()) {
         return fail("a loop resumes a variable that no loop before it had");
       }
@@ -78,16 +84,17 @@ class KernelVerifier {
   }
 
   void visit_instr(const KernelInstr& instr) {
-    const bool memory = instr.kind == KernelOp::Load || instr.kind == KernelOp::LoadSplat || instr.kind == KernelOp::Store;
+    const bool memory =
+        instr.kind == KernelOp::Load || instr.kind == KernelOp::LoadSplat || instr.kind == KernelOp::Store;
     if (memory) {
       check_access(instr);
     } else if (instr.kind == KernelOp::Index) {
       is_bound(instr.offset);
     }
-    const int operands = instr.kind == KernelOp::Compute                                            ? te::arity_of(instr.op)
-                         : instr.kind == KernelOp::Store || instr.kind == KernelOp::Splat ||
-                                 instr.kind == KernelOp::Move                                       ? 1
-                                                                                                    : 0;
+    const int operands =
+        instr.kind == KernelOp::Compute ? te::arity_of(instr.op)
+        : instr.kind == KernelOp::Store || instr.kind == KernelOp::Splat || instr.kind == KernelOp::Move ? 1
+                                                                                                         : 0;
     for (int k = 0; k < operands; ++k) {
       read_register(instr.src[static_cast<size_t>(k)]);
     }
@@ -124,7 +131,8 @@ class KernelVerifier {
     }
     const int64_t width = instr.kind == KernelOp::LoadSplat ? 1 : instr.lanes;
     if (is_bound(instr.offset) && bounds_.lower(instr.offset) + width > elements) {
-      fail("an access at element " + std::to_string(bounds_.lower(instr.offset)) + " or later, of " + std::to_string(elements));
+      fail("an access at element " + std::to_string(bounds_.lower(instr.offset)) + " or later, of " +
+           std::to_string(elements));
     }
   }
 
@@ -139,8 +147,8 @@ class KernelVerifier {
 
 }  // namespace
 
-void verify_kernel(const Compute& leaf, const Program& program, const Group& group, VarBounds& bounds, const std::string& where,
-                   Diags& diags) {
+void verify_kernel(const Compute& leaf, const Program& program, const Group& group, VarBounds& bounds,
+                   const std::string& where, Diags& diags) {
   KernelVerifier(leaf, program, group, bounds, where, diags).run();
 }
 

@@ -1,4 +1,5 @@
-// Runs the loops and lets of a group on real values, on the cores and iterations that matter, and checks the open requirements of its leaves.
+// Runs the loops and lets of a group on real values, on the cores and iterations that matter, and checks the open
+// requirements of its leaves.
 #include "hw/verify_walk.h"
 
 #include <algorithm>
@@ -9,9 +10,9 @@
 namespace dlcc::hw {
 namespace {
 
-constexpr int64_t kExhaustive = 4096;      // nests with at most this many points are tried completely
-constexpr int64_t kMaxVisits = 1 << 18;    // of leaves, per group
-constexpr int64_t kMaxPoints = 1 << 16;    // of one transfer whose descriptors are looked at
+constexpr int64_t kExhaustive = 4096;    // nests with at most this many points are tried completely
+constexpr int64_t kMaxVisits = 1 << 18;  // of leaves, per group
+constexpr int64_t kMaxPoints = 1 << 16;  // of one transfer whose descriptors are looked at
 
 int64_t floor_div(int64_t a, int64_t b) {
   const int64_t q = a / b;
@@ -38,7 +39,12 @@ std::vector<int64_t> sample(int64_t n, bool all) {
 class Walker {
  public:
   Walker(const Program& program, const Group& group, const Machine& machine, OpenLeaves open, Diags& diags)
-      : program_(program), group_(group), machine_(machine), open_(std::move(open)), diags_(diags), env_(group.vars.size(), 0) {}
+      : program_(program),
+        group_(group),
+        machine_(machine),
+        open_(std::move(open)),
+        diags_(diags),
+        env_(group.vars.size(), 0) {}
 
   void run() {
     if (!mark(group_.body)) {
@@ -148,8 +154,9 @@ class Walker {
     auto& open = leaf.requirements;
     open.erase(std::remove_if(open.begin(), open.end(),
                               [&](const Requirement& r) {
-                                const std::string problem =
-                                    r.kind == Requirement::Kind::Alignment ? misaligned(std::get<Dma>(node.v)) : violated(r);
+                                const std::string problem = r.kind == Requirement::Kind::Alignment
+                                                                ? misaligned(std::get<Dma>(node.v))
+                                                                : violated(r);
                                 if (!problem.empty()) {
                                   diags_.push_back({DiagKind::Error, leaf.where, problem + at_values()});
                                 }
@@ -219,7 +226,8 @@ class Walker {
 
 }  // namespace
 
-void walk_open_leaves(const Program& program, const Group& group, const Machine& machine, OpenLeaves open, Diags& diags) {
+void walk_open_leaves(const Program& program, const Group& group, const Machine& machine, OpenLeaves open,
+                      Diags& diags) {
   Walker(program, group, machine, std::move(open), diags).run();
 }
 

@@ -1,5 +1,6 @@
-// Emission: loops over the Par dims (rungs of the row innermost), around the loops over the Red dims in their order. A value is computed once, in
-// the outermost loop in which all that it depends on is known; that is all the hoisting there is.
+// Emission: loops over the Par dims (rungs of the row innermost), around the loops over the Red dims in their order. A
+// value is computed once, in the outermost loop in which all that it depends on is known; that is all the hoisting
+// there is.
 #include "lowering/kernelize_emit.h"
 
 #include <algorithm>
@@ -23,10 +24,10 @@ constexpr int64_t kMaxUnrolledInstances = 48;
 
 /// A loop over a dim, or one step of it at a known position.
 struct Piece {
-  size_t step = 0;         // index into the steps
+  size_t step = 0;  // index into the steps
   bool looped = false;
   bool resume = false;
-  int64_t at = 0;          // position without a loop, else begin of the loop
+  int64_t at = 0;  // position without a loop, else begin of the loop
   Affine end;
 };
 
@@ -48,7 +49,8 @@ class KernelEmitter {
     if (!missing_.empty()) {
       Diags diags;
       for (const std::string& what : missing_) {
-        diags.push_back({DiagKind::Unsupported, form_.leaf().name, "chip '" + form_.machine().name + "' has no " + what});
+        diags.push_back(
+            {DiagKind::Unsupported, form_.leaf().name, "chip '" + form_.machine().name + "' has no " + what});
       }
       return diags;
     }
@@ -56,15 +58,15 @@ class KernelEmitter {
   }
 
  private:
-  using Instance = std::vector<int64_t>;   // offset along each dim from its current position
+  using Instance = std::vector<int64_t>;  // offset along each dim from its current position
   using Key = std::vector<int64_t>;
 
   struct DimState {
     bool looped = false;
-    size_t depth = 0;       // of the loop over it
-    int64_t at = 0;         // position when not looped
-    int64_t copies = 1;     // unrolled here
-    int64_t spacing = 1;    // between copies
+    size_t depth = 0;     // of the loop over it
+    int64_t at = 0;       // position when not looped
+    int64_t copies = 1;   // unrolled here
+    int64_t spacing = 1;  // between copies
   };
   struct Frame {
     std::vector<hw::KernelNode> body;
@@ -75,7 +77,8 @@ class KernelEmitter {
   const DimState& state(int d) const { return state_[static_cast<size_t>(d)]; }
 
   int rank(int d) const {
-    const bool unrolled = std::any_of(tile_.unroll.begin(), tile_.unroll.end(), [&](const auto& u) { return u.first == d; });
+    const bool unrolled =
+        std::any_of(tile_.unroll.begin(), tile_.unroll.end(), [&](const auto& u) { return u.first == d; });
     return d == tile_.row ? 2 : unrolled ? 1 : 0;
   }
 
@@ -118,7 +121,8 @@ class KernelEmitter {
     dim.looped = true;
     dim.depth = frames_.size() - 1;
     inside();
-    hw::KernelLoop loop{form_.dim(d).var, Affine(piece.at), piece.end, step, piece.resume, std::move(frames_.back().body)};
+    hw::KernelLoop loop{
+        form_.dim(d).var, Affine(piece.at), piece.end, step, piece.resume, std::move(frames_.back().body)};
     frames_.pop_back();
     dim.looped = false;
     frames_.back().body.push_back({std::move(loop)});
@@ -228,7 +232,8 @@ class KernelEmitter {
     }
   }
 
-  /// All copies of a value before the next value: an in-order core then has independent work between dependent instructions.
+  /// All copies of a value before the next value: an in-order core then has independent work between dependent
+  /// instructions.
   void compute_nodes(const std::vector<Instance>& copies) {
     for (const int n : form_.nodes()) {
       for (const Instance& at : copies) {
@@ -272,9 +277,7 @@ class KernelEmitter {
   bool varies(int n) const { return tile_.row >= 0 && (form_.deps(n) & dim_bit(tile_.row)) != 0; }
 
   /// The value in all lanes of the tile.
-  int in_lanes(int n, const Instance& at) {
-    return lanes_ == 1 || varies(n) ? value(n, at, lanes_) : spread(n, at);
-  }
+  int in_lanes(int n, const Instance& at) { return lanes_ == 1 || varies(n) ? value(n, at, lanes_) : spread(n, at); }
 
   size_t depth_of(DimSet dims) const {
     size_t depth = 0;
@@ -372,7 +375,8 @@ class KernelEmitter {
       if (node.op == Op::Load && form_.find("load_splat", node.type, lanes_) != nullptr) {
         const int read = static_cast<int>(node.integer);
         if (form_.read(read).index_read < 0) {
-          return emit(access_instr(KernelOp::LoadSplat, form_.read(read), read, at, lanes_), depth, "load_splat", node.type);
+          return emit(access_instr(KernelOp::LoadSplat, form_.read(read), read, at, lanes_), depth, "load_splat",
+                      node.type);
         }
       }
       KernelInstr instr;
@@ -427,7 +431,8 @@ class KernelEmitter {
     if (found != frames_[depth].values.end()) {
       instr.index_register = found->second;
     } else {
-      instr.index_register = emit(access_instr(KernelOp::Load, index, access.index_read, at, 1), depth, "load", index.type);
+      instr.index_register =
+          emit(access_instr(KernelOp::Load, index, access.index_read, at, 1), depth, "load", index.type);
       frames_[depth].values.emplace(std::move(key), instr.index_register);
     }
     instr.index_extent = access.index_extent;
@@ -454,9 +459,9 @@ class KernelEmitter {
 
   const LeafForm& form_;
   const KernelTile& tile_;
-  std::vector<int> par_, red_;       // all dims; par_ in loop order
+  std::vector<int> par_, red_;  // all dims; par_ in loop order
   std::vector<DimState> state_;
-  std::vector<Frame> frames_;        // open loops, outermost first; 0 is the kernel itself
+  std::vector<Frame> frames_;  // open loops, outermost first; 0 is the kernel itself
   std::set<std::string> missing_;
   hw::Kernel kernel_;
   int lanes_ = 1;
@@ -464,6 +469,8 @@ class KernelEmitter {
 
 }  // namespace
 
-Result<hw::Kernel> emit_kernel(const LeafForm& form, const KernelTile& tile) { return KernelEmitter(form, tile).run(); }
+Result<hw::Kernel> emit_kernel(const LeafForm& form, const KernelTile& tile) {
+  return KernelEmitter(form, tile).run();
+}
 
 }  // namespace dlcc::lowering

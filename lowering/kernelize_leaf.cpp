@@ -12,9 +12,12 @@ namespace dlcc::lowering {
 using te::Affine;
 using te::Op;
 
-std::string operation_text(std::string_view op, DType type) { return fmt::format("{} of {}", op, name_of(type)); }
+std::string operation_text(std::string_view op, DType type) {
+  return fmt::format("{} of {}", op, name_of(type));
+}
 
-LeafForm::LeafForm(const hw::Compute& leaf, const hw::Group& group, const hw::Machine& machine) : leaf_(leaf), machine_(machine) {
+LeafForm::LeafForm(const hw::Compute& leaf, const hw::Group& group, const hw::Machine& machine)
+    : leaf_(leaf), machine_(machine) {
   DLCC_CHECK(dim_count() <= kMaxKernelDims) << leaf.name << " has " << dim_count() << " dims";
   write_ = linearise(leaf.write, group);
   for (const hw::ComputeRead& read : leaf.reads) {
@@ -41,7 +44,8 @@ LeafAccess LeafForm::linearise(const hw::View& view, const hw::Group& group) con
   const std::vector<int64_t>& pitch = buffer.pitch.empty() ? buffer.shape : buffer.pitch;
   LeafAccess access;
   access.type = buffer.type;
-  access.align = std::max<int64_t>(machine_.memories[static_cast<size_t>(buffer.memory)].align / bytes_of(buffer.type), 1);
+  access.align =
+      std::max<int64_t>(machine_.memories[static_cast<size_t>(buffer.memory)].align / bytes_of(buffer.type), 1);
   int64_t stride = 1;
   for (size_t d = view.index.size(); d-- > 0;) {
     access.offset += view.index[d] * stride;
@@ -143,7 +147,9 @@ std::string LeafForm::access_obstacle(int n, int row, int lanes) const {
     return fmt::format("read {} has stride {} along {}", node(n).integer, stride(access, row), row);
   }
   const char* form = aligned(access, row, lanes) ? "load" : "loadu";
-  return find(form, access.type, lanes) != nullptr ? "" : fmt::format("no {} with {} lanes", operation_text(form, access.type), lanes);
+  return find(form, access.type, lanes) != nullptr
+             ? ""
+             : fmt::format("no {} with {} lanes", operation_text(form, access.type), lanes);
 }
 
 /// A value that is the same for the whole row but is needed in every lane.
@@ -158,7 +164,9 @@ std::string LeafForm::uniform_obstacle(int n, int lanes) const {
 
 std::string LeafForm::vector_obstacle(int row, int lanes) const {
   const auto varies = [&](int n) { return (deps(n) & dim_bit(row)) != 0; };
-  const auto lacks = [&](std::string_view op, DType type) { return fmt::format("no {} with {} lanes", operation_text(op, type), lanes); };
+  const auto lacks = [&](std::string_view op, DType type) {
+    return fmt::format("no {} with {} lanes", operation_text(op, type), lanes);
+  };
   if (stride(write_, row) != 1) {
     return fmt::format("the write has stride {}", stride(write_, row));
   }
@@ -166,7 +174,8 @@ std::string LeafForm::vector_obstacle(int row, int lanes) const {
   if (find(aligned_write ? "store" : "storeu", write_.type, lanes) == nullptr) {
     return lacks(aligned_write ? "store" : "storeu", write_.type);
   }
-  if (leaf_.accumulate && (find(aligned_write ? "load" : "loadu", write_.type, lanes) == nullptr || combination(lanes) == nullptr)) {
+  if (leaf_.accumulate &&
+      (find(aligned_write ? "load" : "loadu", write_.type, lanes) == nullptr || combination(lanes) == nullptr)) {
     return lacks(te::name_of(fma_ ? Op::Fma : combine()), write_.type);
   }
   std::vector<int> in_lanes = {node(root()).a, node(root()).b};

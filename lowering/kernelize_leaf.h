@@ -1,5 +1,5 @@
-// What kernel generation knows of a Compute leaf: linear offsets of its accesses, which dims each value depends on, and which operations of the
-// chip it needs.
+// What kernel generation knows of a Compute leaf: linear offsets of its accesses, which dims each value depends on, and
+// which operations of the chip it needs.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,16 @@ namespace dlcc::lowering {
 /// Dims as bits. A dim that is always one point is no dependence.
 using DimSet = uint64_t;
 constexpr int kMaxKernelDims = 64;
-inline DimSet dim_bit(int dim) { return DimSet{1} << dim; }
+inline DimSet dim_bit(int dim) {
+  return DimSet{1} << dim;
+}
 
 struct LeafAccess {
-  te::Affine offset;             // elements from the start of the slot
+  te::Affine offset;  // elements from the start of the slot
   DType type = DType::F32;
-  int64_t align = 1;             // the slot starts at a multiple of this many elements
+  int64_t align = 1;  // the slot starts at a multiple of this many elements
   DimSet dims = 0;
-  int index_read = -1;           // indirect: the read that delivers the position
+  int index_read = -1;  // indirect: the read that delivers the position
   int64_t index_extent = 0, index_stride = 0;
 };
 
@@ -57,7 +59,9 @@ class LeafForm {
 
   /// The chip's entry for a node, whose values have that many lanes; null: none. Leaves of the expression have none.
   const hw::VectorOp* operation(int n, int lanes) const;
-  const hw::VectorOp* find(std::string_view op, DType type, int lanes) const { return machine_.vector.find(op, type, lanes); }
+  const hw::VectorOp* find(std::string_view op, DType type, int lanes) const {
+    return machine_.vector.find(op, type, lanes);
+  }
   /// acc = ...; null when the chip lacks it.
   const hw::VectorOp* combination(int lanes) const;
 

@@ -12,7 +12,7 @@ using te::Op;
 
 namespace {
 
-constexpr int kMaxInstances = 96;   // of the body, over all remainder variants: bounds code size
+constexpr int kMaxInstances = 96;  // of the body, over all remainder variants: bounds code size
 constexpr int kDefaultRegisters = 16;
 
 /// What one value costs in the innermost loop.
@@ -20,8 +20,14 @@ struct NodeCost {
   DimSet deps = 0;
   int port = 0;
   int64_t latency = 0, occupancy = 0;
-  bool inner = false;                // runs in the innermost loop
-  int last_use = -1;                 // position among the nodes
+  bool inner = false;  // runs in the innermost loop
+  int last_use = -1;   // position among the nodes
+};
+
+struct LaneCosts {
+  std::vector<NodeCost> nodes;
+  const hw::VectorOp* last = nullptr;  // the update of the accumulator, or the store
+  const hw::VectorOp* loop = nullptr;
 };
 
 class TileChooser {
@@ -45,11 +51,13 @@ class TileChooser {
     if (row_ < 0) {
       return {};
     }
+    pick_narrow(lanes);
     KernelTile best;
     double best_time = 0;
+    const std::vector<Unroll> candidates = unrolls();
     const std::vector<int> vectors = form_.leaf().accumulate ? std::vector<int>{1, 2, 3, 4} : std::vector<int>{1, 2, 4};
     for (const int count : vectors) {
-      for (const auto& unroll : unrolls()) {
+      for (const Unroll& unroll : candidates) {
         KernelTile tile{row_, rungs(lanes, count), unroll};
         const bool simplest = count == 1 && unroll.empty();
         if (int64_t{lanes} * count > std::max<int64_t>(extent(row_), lanes) || (!simplest && !fits(tile))) {
@@ -66,6 +74,8 @@ class TileChooser {
   }
 
  private:
+  using Unroll = std::vector<std::pair<int, int64_t>>;
+
   int64_t extent(int d) const { return form_.dim(d).max_extent; }
 
   /// The widest vectors that the leaf can have, or the last Par dim and scalars.
@@ -83,7 +93,8 @@ class TileChooser {
       row_ = d;
       why_scalar = fmt::format("no vector of {} fits the row of {} elements", name_of(form_.write().type), extent(d));
       for (int l = widest(); l >= 2; l /= 2) {
-        const bool exists = form_.find("store", form_.write().type, l) != nullptr || form_.find("storeu", form_.write().type, l) != nullptr;
+        const bool exists = form_.find("store", form_.write().type, l) != nullptr ||
+                            form_.find("storeu", form_.write().type, l) != nullptr;
         if (l > extent(d) || !exists) {
           continue;
         }
@@ -94,6 +105,16 @@ class TileChooser {
           return;
         }
         why_scalar = obstacle;
+      }
+    }
+  }
+
+  /// A second lane count for the rest of a row.
+  void pick_narrow(int lanes) {
+    for (const int divisor : {4, 2}) {
+      const int narrow = lanes / divisor;
+      if (narrow_ == 0 && narrow >= 2 && form_.vector_obstacle(row_, narrow).empty()) {
+        narrow_ = narrow;
       }
     }
   }
@@ -113,12 +134,8 @@ class TileChooser {
     if (count > 1) {
       out.push_back({lanes, 1});
     }
-    for (const int divisor : {4, 2}) {
-      const int narrow = lanes / divisor;
-      if (narrow >= 2 && form_.vector_obstacle(row_, narrow).empty()) {
-        out.push_back({narrow, 1});
-        break;
-      }
+    if (narrow_ > 1) {
+      out.push_back({narrow_, 1});
     }
     if (out.back().step() > 1) {
       out.push_back({1, 1});
@@ -126,7 +143,6 @@ class TileChooser {
     return out;
   }
 
-  using Unroll = std::vector<std::pair<int, int64_t>>;
   /// None, each other Par dim alone, and pairs of dims of constant extent.
   std::vector<Unroll> unrolls() const {
     std::vector<Unroll> out = {{}};
@@ -185,11 +201,14 @@ class TileChooser {
     }
   }
 
-  const std::vector<NodeCost>& costs(int lanes) {
+  const LaneCosts& costs(int lanes) {
     const auto [at, fresh] = costs_.try_emplace(lanes);
+    LaneCosts& out = at->second;
     if (!fresh) {
-      return at->second;
+      return out;
     }
+    out.last = form_.leaf().accumulate ? form_.combination(lanes) : form_.find("store", form_.write().type, lanes);
+    out.loop = form_.find("loop", DType::I64, 1);
     const DimSet inner = form_.leaf().accumulate && inner_dim_ >= 0 ? dim_bit(inner_dim_) : dim_bit(row_);
     std::map<int, size_t> position;
     for (const int n : form_.nodes()) {
@@ -204,16 +223,16 @@ class TileChooser {
       const te::ScalarNode& node = form_.node(n);
       for (const int operand : {node.a, node.b, node.c}) {
         if (operand >= 0) {
-          at->second[position.at(operand)].last_use = static_cast<int>(at->second.size());
+          out.nodes[position.at(operand)].last_use = static_cast<int>(out.nodes.size());
         }
       }
-      position[n] = at->second.size();
-      at->second.push_back(cost);
+      position[n] = out.nodes.size();
+      out.nodes.push_back(cost);
     }
-    return at->second;
+    return out;
   }
 
-  using Counts = std::vector<std::pair<int, int64_t>>;   // dim, copies
+  using Counts = std::vector<std::pair<int, int64_t>>;  // dim, copies
   static int64_t instances(DimSet deps, const Counts& counts) {
     int64_t product = 1;
     for (const auto& [dim, count] : counts) {
@@ -225,9 +244,11 @@ class TileChooser {
   /// Cycles of one pass through the innermost loop.
   double pass_time(int lanes, const Counts& counts) {
     const hw::Machine& machine = form_.machine();
-    std::vector<double> ports(std::max<size_t>(machine.issue.ports.size(), 1), 0);
+    const LaneCosts& lane_costs = costs(lanes);
+    std::vector<double>& ports = ports_;
+    ports.assign(std::max<size_t>(machine.issue.ports.size(), 1), 0);
     double issued = 0, first_latency = 0, chain = 0;
-    for (const NodeCost& cost : costs(lanes)) {
+    for (const NodeCost& cost : lane_costs.nodes) {
       if (cost.inner) {
         const auto n = static_cast<double>(instances(cost.deps, counts));
         ports[static_cast<size_t>(cost.port)] += n * static_cast<double>(cost.occupancy);
@@ -236,8 +257,7 @@ class TileChooser {
         chain += static_cast<double>(cost.latency);
       }
     }
-    const hw::VectorOp* last = form_.leaf().accumulate ? form_.combination(lanes)
-                                                       : form_.find("store", form_.write().type, lanes);
+    const hw::VectorOp* last = lane_costs.last;
     double floor_time = 1;
     if (last != nullptr) {
       const auto n = static_cast<double>(instances(~DimSet{0}, counts));
@@ -245,21 +265,25 @@ class TileChooser {
       issued += n;
       floor_time = form_.leaf().accumulate ? static_cast<double>(last->latency) : 1;
     }
-    if (const hw::VectorOp* loop = form_.find("loop", DType::I64, 1)) {
+    if (const hw::VectorOp* loop = lane_costs.loop) {
       ports[static_cast<size_t>(loop->port)] += static_cast<double>(loop->occupancy);
       issued += 1;
     }
-    const double busy = std::max(*std::max_element(ports.begin(), ports.end()), issued / std::max(machine.issue.width, 1));
+    const double busy =
+        std::max(*std::max_element(ports.begin(), ports.end()), issued / std::max(machine.issue.width, 1));
     return form_.leaf().accumulate ? std::max(busy, floor_time) + first_latency : std::max(busy, chain);
   }
 
   double total_time(const KernelTile& tile) {
     double total = 0, repeats = 1;
     for (const int d : par_) {
-      const bool inside = d == row_ || std::any_of(tile.unroll.begin(), tile.unroll.end(), [&](const auto& u) { return u.first == d; });
+      const bool inside =
+          d == row_ || std::any_of(tile.unroll.begin(), tile.unroll.end(), [&](const auto& u) { return u.first == d; });
       repeats *= inside ? 1 : static_cast<double>(extent(d));
     }
-    for_each_variant(tile, [&](const Rung& rung, const Counts& counts, double passes) { total += passes * pass_time(rung.lanes, counts); });
+    for_each_variant(tile, [&](const Rung& rung, const Counts& counts, double passes) {
+      total += passes * pass_time(rung.lanes, counts);
+    });
     return total * repeats;
   }
 
@@ -302,7 +326,7 @@ class TileChooser {
   }
 
   int64_t live_values(int lanes, const Counts& counts) {
-    const std::vector<NodeCost>& nodes = costs(lanes);
+    const std::vector<NodeCost>& nodes = costs(lanes).nodes;
     int64_t live = form_.leaf().accumulate ? instances(~DimSet{0}, counts) : 0;
     for (const NodeCost& node : nodes) {
       live += node.inner ? 0 : instances(node.deps, counts);
@@ -319,10 +343,12 @@ class TileChooser {
   }
 
   const LeafForm& form_;
-  std::vector<int> par_;             // Par dims of more than one point
-  int inner_dim_ = -1;               // the innermost Red dim of more than one point
+  std::vector<int> par_;  // Par dims of more than one point
+  int inner_dim_ = -1;    // the innermost Red dim of more than one point
   int row_ = -1;
-  std::map<int, std::vector<NodeCost>> costs_;
+  int narrow_ = 0;
+  std::map<int, LaneCosts> costs_;
+  std::vector<double> ports_;  // scratch
 };
 
 }  // namespace
@@ -336,6 +362,8 @@ std::vector<int64_t> trips_of(int64_t extent, const std::vector<int64_t>& steps)
   return trips;
 }
 
-KernelTile choose_tile(const LeafForm& form, std::string& why_scalar) { return TileChooser(form).choose(why_scalar); }
+KernelTile choose_tile(const LeafForm& form, std::string& why_scalar) {
+  return TileChooser(form).choose(why_scalar);
+}
 
 }  // namespace dlcc::lowering

@@ -17,13 +17,14 @@ struct Rung {
 };
 
 struct KernelTile {
-  int row = -1;                              // the dim along which lanes and rungs run; -1: the leaf has no Par dim of more than one point
-  std::vector<Rung> rungs;                   // widest first, the last one of step 1
-  std::vector<std::pair<int, int64_t>> unroll;   // other Par dims and their factors, > 1
+  int row = -1;  // the dim along which lanes and rungs run; -1: the leaf has no Par dim of more than one point
+  std::vector<Rung> rungs;                      // widest first, the last one of step 1
+  std::vector<std::pair<int, int64_t>> unroll;  // other Par dims and their factors, > 1
   int lanes() const { return rungs.empty() ? 1 : rungs.front().lanes; }
 };
 
-/// The tile with the least estimated time whose values fit the chip's registers. why_scalar: set when the tile has no vectors.
+/// The tile with the least estimated time whose values fit the chip's registers. why_scalar: set when the tile has no
+/// vectors.
 KernelTile choose_tile(const LeafForm& form, std::string& why_scalar);
 
 /// Constant pieces of [0, extent) for a list of steps, widest first: how many times each step runs.

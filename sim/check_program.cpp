@@ -140,9 +140,23 @@ class GroupChecker {
     }
   }
 
+  /// What clipping a box relies on.
+  void check_separable(const hw::View& view, const std::vector<hw::BoxDim>& box) {
+    for (const te::Affine& index : view.index) {
+      int dims = 0;
+      for (const hw::BoxDim& dim : box) {
+        dims += index.depends_on(dim.var) ? 1 : 0;
+      }
+      need(dims < 2, "an index of a transfer of '" + name_of(view) + "' depends on two dims of its box");
+    }
+  }
+
   void check(const hw::Dma& dma) {
     check(dma.box);
-    check(dma.src);
+    if (check(dma.src) && check(dma.dst)) {
+      check_separable(dma.src, dma.box);
+      check_separable(dma.dst, dma.box);
+    }
     check_written(dma.dst);
     if (!in_range(dma.path, machine_.paths, "path")) {
       return;

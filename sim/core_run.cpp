@@ -195,7 +195,7 @@ std::string CoreRun::waiting_for() const {
   return text.empty() ? "a barrier" : text;
 }
 
-/// Transfers still running, and flags that do not stand as they stood at the start (the next group would inherit them).
+/// Transfers still running, and flags still set: the next group would inherit them.
 void CoreRun::finish() {
   for (Transfer& transfer : in_flight_) {
     reported_[static_cast<size_t>(transfer.leaf->index)] = 0;
@@ -208,10 +208,10 @@ void CoreRun::finish() {
   const auto& channels = plan_->group().channels;
   for (size_t c = 0; c < channels.size(); ++c) {
     for (size_t s = 0; s < tokens_[c].size(); ++s) {
-      if (channels[c].kind == hw::ChannelKind::Flag && tokens_[c][s].size() != static_cast<size_t>(channels[c].initial)) {
+      if (channels[c].kind == hw::ChannelKind::Flag && !tokens_[c][s].empty()) {
         report("unpaired-wait", -1, channels[c].to,
-               fmt::format("channel '{}' slot {} ends with {} tokens and started with {}: signals and waits do not pair", channels[c].name, s,
-                           tokens_[c][s].size(), channels[c].initial));
+               fmt::format("channel '{}' slot {} ends the group with {} flags set: signals (and {} at the start) and waits do not pair", channels[c].name,
+                           s, tokens_[c][s].size(), channels[c].initial));
       }
     }
   }

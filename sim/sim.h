@@ -74,7 +74,7 @@ struct Result {
 };
 
 /// inputs: one per program input. weights: weights.bin. Errors: shapes or sizes that do not match, a malformed program.
-/// A deadlock is a finding: there are no outputs then, and no time (cycles 0). Without `sanitize` it is an error.
+/// A deadlock is a finding: outputs are then what memory held, and all times are 0. Without `sanitize` it is an error.
 dlcc::Result<Result> simulate(const hw::Program& program, const hw::Machine& machine, const std::vector<te::Array>& inputs,
                               std::span<const std::byte> weights, const Options& options);
 

@@ -1,4 +1,6 @@
 // simulate(): structure checks, then the run in values and the run in time.
+#include <algorithm>
+
 #include "sim/check_program.h"
 #include "sim/sim.h"
 #include "sim/timing.h"
@@ -19,6 +21,9 @@ dlcc::Result<Result> simulate(const hw::Program& program, const hw::Machine& mac
   }
   if (options.timing && !stuck) {
     DLCC_RETURN_IF_ERROR(run_timing(program, machine, options, result));
+  }
+  if (options.timing) {
+    result.groups.resize(program.groups.size());   // no time is told of a run that did not end
   }
   if (options.record_dma) {
     result.dma_trace = record_dma(program, machine);

@@ -39,9 +39,7 @@ class ValueRun {
     for (size_t g = 0; g < program_.groups.size() && !stopped_; ++g) {
       DLCC_RETURN_IF_ERROR(run_group(static_cast<int>(g)));
     }
-    if (!stopped_) {
-      store();
-    }
+    store();
     return ok_status();
   }
 
@@ -283,7 +281,7 @@ class ValueRun {
   std::unique_ptr<GlobalShadow> shadow_;
   std::vector<std::unique_ptr<CoreRun>> cores_;
   uint32_t epoch_ = 1;
-  bool stopped_ = false;         // by a deadlock: there are no outputs
+  bool stopped_ = false;         // by a deadlock: the outputs are what the arena holds
 };
 
 }  // namespace

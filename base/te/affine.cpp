@@ -1,4 +1,5 @@
-// Affine expressions: sorted sparse terms. Arithmetic wraps on overflow (never undefined); `verify` refuses indices near the limits.
+// Affine expressions: sorted sparse terms. Arithmetic wraps on overflow (never undefined); `verify` refuses indices
+// near the limits.
 #include "base/te/affine.h"
 
 #include <algorithm>
@@ -8,8 +9,12 @@
 namespace dlcc::te {
 namespace {
 
-int64_t wrap_add(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)); }
-int64_t wrap_mul(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)); }
+int64_t wrap_add(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+int64_t wrap_mul(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
 
 }  // namespace
 
@@ -55,7 +60,9 @@ Affine& Affine::operator+=(const Affine& other) {
   return *this;
 }
 
-Affine& Affine::operator-=(const Affine& other) { return *this += other * -1; }
+Affine& Affine::operator-=(const Affine& other) {
+  return *this += other * -1;
+}
 
 Affine& Affine::operator*=(int64_t factor) {
   constant_ = wrap_mul(constant_, factor);

@@ -30,7 +30,8 @@ Value apply_int(const ScalarNode& node, DType operand_type, int64_t a, int64_t b
   const auto two = [&](auto f) { result.i = ops::wrap(node.type, f(a, b)); };
   const auto compare_unsigned = [&](auto f) { result.i = f(static_cast<uint64_t>(a), static_cast<uint64_t>(b)); };
   const auto compare_signed = [&](auto f) { result.i = f(a, b); };
-  const bool known = ops::with_int_unary(node.op, operand_type, one) || ops::with_int_binary(node.op, operand_type, two) ||
+  const bool known = ops::with_int_unary(node.op, operand_type, one) ||
+                     ops::with_int_binary(node.op, operand_type, two) ||
                      (operand_type == DType::U64 ? ops::with_comparison<uint64_t>(node.op, compare_unsigned)
                                                  : ops::with_comparison<int64_t>(node.op, compare_signed));
   DLCC_CHECK(known) << name_of(node.op) << " has no meaning on " << name_of(operand_type);

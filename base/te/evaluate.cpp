@@ -1,5 +1,5 @@
-// The oracle: modules run statement by statement, statements point by point in the order that stmt.h fixes (kLanes independent points of
-// the Par dims at a time; each one's reduction keeps its order).
+// The oracle: modules run statement by statement, statements point by point in the order that stmt.h fixes (kLanes
+// independent points of the Par dims at a time; each one's reduction keeps its order).
 #include "base/te/evaluate.h"
 
 #include <fmt/format.h>
@@ -64,7 +64,7 @@ class StmtRunner {
   std::vector<LaneAccess> accesses_;
   LaneAccess target_;
   LaneRuns runs_;
-  std::vector<LaneNumbers> indices_;   // by Stmt::dims; used for those that the body mentions
+  std::vector<LaneNumbers> indices_;  // by Stmt::dims; used for those that the body mentions
   std::vector<Register> registers_;
   Register chosen_, acc_;
   std::vector<int64_t> red_;
@@ -157,7 +157,8 @@ void StmtRunner::reduce_strip(int n) {
 
 void StmtRunner::run() {
   for (const Instruction& constant : program_.constants) {
-    fill(constant.node.type, {constant.node.number, constant.node.integer}, registers_[static_cast<size_t>(constant.to)], kLanes);
+    fill(constant.node.type, {constant.node.number, constant.node.integer},
+         registers_[static_cast<size_t>(constant.to)], kLanes);
   }
   for (int64_t first = 0; first < dims_.par_points; first += kLanes) {
     const int n = static_cast<int>(std::min<int64_t>(kLanes, dims_.par_points - first));
@@ -176,7 +177,10 @@ void StmtRunner::run() {
 class ModuleRunner {
  public:
   explicit ModuleRunner(const Module& module)
-      : module_(module), data_(module.tensors.size(), nullptr), owned_(module.tensors.size()), last_use_(module.tensors.size(), -1) {}
+      : module_(module),
+        data_(module.tensors.size(), nullptr),
+        owned_(module.tensors.size()),
+        last_use_(module.tensors.size(), -1) {}
   Result<std::vector<Array>> run(const std::vector<Array>& inputs);
 
  private:
@@ -190,7 +194,7 @@ class ModuleRunner {
   const Module& module_;
   std::vector<const std::byte*> data_;
   std::vector<std::vector<std::byte>> owned_;
-  std::vector<int> last_use_;    // statement after which a root's data can go
+  std::vector<int> last_use_;  // statement after which a root's data can go
   int64_t live_bytes_ = 0;
 };
 
@@ -205,12 +209,14 @@ Status ModuleRunner::bind(const std::vector<Array>& inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor& expected = tensor(static_cast<size_t>(module_.inputs[i]));
     if (inputs[i].type != expected.type || inputs[i].shape != expected.shape) {
-      return error("input " + expected.name, fmt::format("is {}, the model takes {}", shape_text(inputs[i].type, inputs[i].shape),
-                                                         shape_text(expected.type, expected.shape)));
+      return error("input " + expected.name,
+                   fmt::format("is {}, the model takes {}", shape_text(inputs[i].type, inputs[i].shape),
+                               shape_text(expected.type, expected.shape)));
     }
     const auto bytes = static_cast<size_t>(element_count(expected.shape) * bytes_of(expected.type));
     if (inputs[i].data.size() != bytes) {
-      return error("input " + expected.name, fmt::format("has {} bytes, its shape needs {}", inputs[i].data.size(), bytes));
+      return error("input " + expected.name,
+                   fmt::format("has {} bytes, its shape needs {}", inputs[i].data.size(), bytes));
     }
     data_[static_cast<size_t>(module_.inputs[i])] = inputs[i].data.data();
   }
@@ -254,8 +260,8 @@ Status ModuleRunner::run_stmt(const Stmt& stmt, int position) {
   const int64_t bytes = element_count(tensor(target).shape) * bytes_of(tensor(target).type);
   if (data_[target] == nullptr && bytes > 0) {
     if (bytes > kByteLimit - live_bytes_) {
-      return error("stmt " + stmt.name, fmt::format("needs {} bytes in addition to {} live ones, the limit is {}", bytes, live_bytes_,
-                                                    kByteLimit));
+      return error("stmt " + stmt.name, fmt::format("needs {} bytes in addition to {} live ones, the limit is {}",
+                                                    bytes, live_bytes_, kByteLimit));
     }
     live_bytes_ += bytes;
     owned_[target].resize(static_cast<size_t>(bytes));

@@ -1,14 +1,18 @@
-// Transcendental operations -> portable ones. Every function is a fixed sequence of IEEE operations, so its bits are the same wherever it
-// runs. Bounds for f32, over all finite arguments unless said (f16 goes through f32; f64: 1e-12 relative):
-//   exp      1.5 ulp; above 88.72 inf; results below 2^-125 (x < -86.6) are 0
-//   log      1 ulp, denormal arguments included; 0 -> -inf, negative -> NaN
-//   tanh     5 ulp     sigmoid  4 ulp; results below 2^-126 are 0     erf  3 ulp (absolute 1.5e-7)
-//   pow      5e-6 relative; results below 2^-125 are 0; exponents that are the constants 0, +-0.5, +-1, +-2, 3, 4 become multiplications,
-//            square roots and reciprocals; negative bases with integral exponents have the right sign, others give NaN; x^0 = 1, a NaN
-//            base or exponent gives NaN (but for x^0), a base of -0 counts as +0
-//   sin, cos 2 ulp or 1e-7 absolute, tan 5 ulp, for |x| <= 2^16; larger arguments lose digits but sin and cos stay within [-1, 1]
-//   asin, acos, atan 4 ulp (acos near 1: of the result)     sinh, cosh 5 ulp     asinh, acosh, atanh 4 ulp
-// NaN arguments give NaN everywhere.
+// Transcendental operations -> portable ones. Every function is a fixed sequence of IEEE operations, so its bits are
+// the same wherever it runs. Bounds for f32 over all finite arguments unless said; f16 goes through f32, f64 is within
+// 1e-12 relative. NaN arguments give NaN.
+//   exp           1.5 ulp; above 88.72 inf; results below 2^-125 (x < -86.6) are 0
+//   log           1 ulp, denormal arguments included; 0 -> -inf, negative -> NaN
+//   tanh          5 ulp
+//   sigmoid       4 ulp; results below 2^-126 are 0
+//   erf           3 ulp (1.5e-7 absolute)
+//   pow           5e-6 relative; results below 2^-125 are 0; constant exponents 0, +-0.5, +-1, +-2, 3, 4 become
+//                 multiplications, square roots and reciprocals; a negative base gives the right sign with an integral
+//                 exponent and NaN with others; x^0 = 1 even for NaN; a base of -0 counts as +0
+//   sin, cos      2 ulp or 1e-7 absolute for |x| <= 2^16; larger ones lose digits but stay within [-1, 1]
+//   tan           5 ulp for |x| <= pi/2
+//   asin, acos, atan, asinh, acosh, atanh  4 ulp
+//   sinh, cosh    5 ulp
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -35,10 +39,10 @@ class Expander {
   int pow_constant(int x, double y);
 
  private:
-  struct Parts {                 // x = 2^exponent * (1 + f), log1p(f) = f + tail
+  struct Parts {  // x = 2^exponent * (1 + f), log1p(f) = f + tail
     int exponent, f, tail;
   };
-  struct Turn {                  // sin and cos of the reduced angle, and the quarter turns (a float)
+  struct Turn {  // sin and cos of the reduced angle, and the quarter turns (a float)
     int sine, cosine, quarters;
   };
   int exp(int x);
@@ -96,7 +100,8 @@ int Expander::polynomial(std::span<const double> coefficients, int x) {
   return value;
 }
 
-/// value * 2^exponent for exponents from -125 (-1021) to 128 (1024): one less, then doubled, so that the highest does not overflow early.
+/// value * 2^exponent for exponents from -125 (-1021) to 128 (1024): one less, then doubled, so that the highest does
+/// not overflow early.
 int Expander::scale(int value, int exponent) {
   return mul(mul(value, b_.unary(Op::Exp2i, sub(exponent, k(1)))), k(2));
 }

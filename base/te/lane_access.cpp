@@ -1,4 +1,5 @@
-// Loads and stores of strips, run by run: what is outside the tensor is cut off a run at both ends, the rest is one strided copy.
+// Loads and stores of strips, run by run: what is outside the tensor is cut off a run at both ends, the rest is one
+// strided copy.
 #include "base/te/lane_access.h"
 
 #include <algorithm>
@@ -140,7 +141,9 @@ void LaneAccess::start(const LaneRuns& runs) {
 
 namespace {
 
-int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0); }
+int64_t floor_div(int64_t a, int64_t b) {
+  return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
+}
 
 /// Copies elements at offset, offset + step, ... into lanes [begin, end).
 template <class Element, class Lane>
@@ -216,7 +219,7 @@ LaneAccess::Inside LaneAccess::inside(const LaneRuns& runs, int run, const int64
     const int64_t step = checked_[a].position.step;
     if (step == 0) {
       end = first < 0 || first > last ? begin : end;
-    } else if (step > 0) {             // first + k*step in [0, last]
+    } else if (step > 0) {  // first + k*step in [0, last]
       begin = std::max(begin, -floor_div(first, step));
       end = std::min(end, floor_div(last - first, step) + 1);
     } else {
@@ -227,8 +230,8 @@ LaneAccess::Inside LaneAccess::inside(const LaneRuns& runs, int run, const int64
   return begin < end ? Inside{static_cast<int>(begin), static_cast<int>(end)} : Inside{0, 0};
 }
 
-void LaneAccess::load_indirect(const std::byte* data, const LaneRuns& runs, int run, Inside part, int64_t shift, int64_t axis_shift,
-                               const Register& chosen, Register& to) const {
+void LaneAccess::load_indirect(const std::byte* data, const LaneRuns& runs, int run, Inside part, int64_t shift,
+                               int64_t axis_shift, const Register& chosen, Register& to) const {
   for (int k = part.begin; k < part.end; ++k) {
     const int lane = runs.lane[run] + k;
     const int64_t given = chosen.i[lane] < 0 ? chosen.i[lane] + indirect_extent_ : chosen.i[lane];
@@ -241,8 +244,8 @@ void LaneAccess::load_indirect(const std::byte* data, const LaneRuns& runs, int 
   }
 }
 
-void LaneAccess::load(const std::byte* data, const LaneRuns& runs, const std::vector<int64_t>& red, const Register* chosen,
-                      Register& to) const {
+void LaneAccess::load(const std::byte* data, const LaneRuns& runs, const std::vector<int64_t>& red,
+                      const Register* chosen, Register& to) const {
   const int64_t shift = linear_.affine.red_value(red);
   if (uniform_) {
     const int n = runs.lane[runs.count - 1] + runs.length[runs.count - 1];
@@ -263,8 +266,8 @@ void LaneAccess::load(const std::byte* data, const LaneRuns& runs, const std::ve
     if (indirect_) {
       load_indirect(data, runs, run, part, shift, axis_shift, *chosen, to);
     } else if (part.begin < part.end) {
-      gather_any(type_, data, linear_.base[run] + shift + part.begin * linear_.step, linear_.step, to, lane + part.begin,
-                 part.end - part.begin);
+      gather_any(type_, data, linear_.base[run] + shift + part.begin * linear_.step, linear_.step, to,
+                 lane + part.begin, part.end - part.begin);
     }
   }
 }

@@ -84,7 +84,8 @@ Result<int> ExprParser::settle(const Token& at, const Operand& operand, DType ty
     return builder_.constant(type, operand.number);
   }
   if (!operand.is_integer) {
-    return lexer_.fail_at(at, fmt::format("literal {} is not a whole number, {} is needed", print_number(operand.number), name_of(type)));
+    return lexer_.fail_at(
+        at, fmt::format("literal {} is not a whole number, {} is needed", print_number(operand.number), name_of(type)));
   }
   if (!fits(type, operand.integer)) {
     return lexer_.fail_at(at, fmt::format("literal {} does not fit {}", operand.integer, name_of(type)));
@@ -93,7 +94,8 @@ Result<int> ExprParser::settle(const Token& at, const Operand& operand, DType ty
 }
 
 /// Gives all operands one type: that of the first typed one, else the wanted one, else f32.
-Status ExprParser::unify(const Token& at, std::vector<Operand>& operands, std::vector<int>& nodes, std::optional<DType> wanted) {
+Status ExprParser::unify(const Token& at, std::vector<Operand>& operands, std::vector<int>& nodes,
+                         std::optional<DType> wanted) {
   std::optional<DType> type;
   for (const Operand& operand : operands) {
     if (operand.node >= 0 && !type) {
@@ -103,7 +105,8 @@ Status ExprParser::unify(const Token& at, std::vector<Operand>& operands, std::v
   for (const Operand& operand : operands) {
     DLCC_TRY(const int node, settle(at, operand, type.value_or(wanted.value_or(DType::F32))));
     if (type && builder_.type(node) != *type) {
-      return lexer_.fail_at(at, fmt::format("operands of types {} and {}, write a cast", name_of(*type), name_of(builder_.type(node))));
+      return lexer_.fail_at(
+          at, fmt::format("operands of types {} and {}, write a cast", name_of(*type), name_of(builder_.type(node))));
     }
     nodes.push_back(node);
   }

@@ -1,4 +1,5 @@
-// Recursive-descent parser of scalar expressions and accesses over a scope that gives names their meaning. Private to base/te.
+// Recursive-descent parser of scalar expressions and accesses over a scope that gives names their meaning. Private to
+// base/te.
 #pragma once
 
 #include <functional>
@@ -6,15 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "base/text.h"
 #include "base/te/stmt.h"
+#include "base/text.h"
 
 namespace dlcc::te {
 
 /// A parsed operand: a node, or an untyped literal that takes the type of what it meets.
 struct Operand {
   int node = -1;
-  bool is_integer = false;       // literal without fraction
+  bool is_integer = false;  // literal without fraction
   double number = 0;
   int64_t integer = 0;
 };
@@ -38,7 +39,8 @@ class ExprParser {
   /// Called for `name(`, the parenthesis consumed; an operand, or nothing when the call is an ordinary one.
   using CallHook = std::function<Result<std::optional<int>>(const std::string& name)>;
 
-  ExprParser(Lexer& lexer, ScalarBuilder& builder, const Scope& scope) : lexer_(lexer), builder_(builder), scope_(scope) {}
+  ExprParser(Lexer& lexer, ScalarBuilder& builder, const Scope& scope)
+      : lexer_(lexer), builder_(builder), scope_(scope) {}
   void set_call_hook(CallHook hook) { hook_ = std::move(hook); }
 
   /// An expression; untyped literals become `wanted`, or f32 without it.

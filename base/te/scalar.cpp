@@ -17,20 +17,23 @@ struct OpInfo {
 };
 // In the order of enum Op.
 constexpr std::array<OpInfo, 57> kOps = {{
-    {"const", 0},    {"load", 0},     {"index", 0}, {"param", 0}, {"neg", 1},   {"abs", 1},   {"not", 1},  {"floor", 1},
-    {"ceil", 1},     {"round", 1},    {"trunc", 1}, {"sqrt", 1},  {"exp2i", 1}, {"exponent", 1}, {"mantissa", 1}, {"isnan", 1},
-    {"isinf", 1},    {"cast", 1},     {"bitnot", 1}, {"add", 2},  {"sub", 2},   {"mul", 2},   {"div", 2},  {"mod", 2},
-    {"rem", 2},      {"min", 2},      {"max", 2},   {"and", 2},   {"or", 2},    {"xor", 2},   {"shl", 2},  {"shr", 2},
-    {"lt", 2},       {"le", 2},       {"gt", 2},    {"ge", 2},    {"eq", 2},    {"ne", 2},    {"fma", 3},  {"select", 3},
-    {"exp", 1},      {"log", 1},      {"tanh", 1},  {"sigmoid", 1}, {"erf", 1}, {"pow", 2},   {"sin", 1},  {"cos", 1},
-    {"tan", 1},      {"asin", 1},     {"acos", 1},  {"atan", 1},  {"sinh", 1},  {"cosh", 1},  {"asinh", 1}, {"acosh", 1},
+    {"const", 0},    {"load", 0},    {"index", 0}, {"param", 0}, {"neg", 1},    {"abs", 1},   {"not", 1},
+    {"floor", 1},    {"ceil", 1},    {"round", 1}, {"trunc", 1}, {"sqrt", 1},   {"exp2i", 1}, {"exponent", 1},
+    {"mantissa", 1}, {"isnan", 1},   {"isinf", 1}, {"cast", 1},  {"bitnot", 1}, {"add", 2},   {"sub", 2},
+    {"mul", 2},      {"div", 2},     {"mod", 2},   {"rem", 2},   {"min", 2},    {"max", 2},   {"and", 2},
+    {"or", 2},       {"xor", 2},     {"shl", 2},   {"shr", 2},   {"lt", 2},     {"le", 2},    {"gt", 2},
+    {"ge", 2},       {"eq", 2},      {"ne", 2},    {"fma", 3},   {"select", 3}, {"exp", 1},   {"log", 1},
+    {"tanh", 1},     {"sigmoid", 1}, {"erf", 1},   {"pow", 2},   {"sin", 1},    {"cos", 1},   {"tan", 1},
+    {"asin", 1},     {"acos", 1},    {"atan", 1},  {"sinh", 1},  {"cosh", 1},   {"asinh", 1}, {"acosh", 1},
     {"atanh", 1},
 }};
 static_assert(kOps[static_cast<size_t>(Op::Atanh)].name == "atanh");
 static_assert(kOps[static_cast<size_t>(Op::Select)].name == "select");
 static_assert(kOps[static_cast<size_t>(Op::Add)].name == "add");
 
-bool is_leaf(Op op) { return op <= Op::Param; }
+bool is_leaf(Op op) {
+  return op <= Op::Param;
+}
 
 /// The constant as the type holds it, so that every consumer prints and emits the same value.
 double round_to(DType type, double number) {
@@ -91,9 +94,15 @@ bool type_fits_binary(Op op, DType type) {
 
 }  // namespace
 
-int arity_of(Op op) { return kOps[static_cast<size_t>(op)].arity; }
-std::string_view name_of(Op op) { return kOps[static_cast<size_t>(op)].name; }
-bool is_transcendental(Op op) { return op >= Op::Exp; }
+int arity_of(Op op) {
+  return kOps[static_cast<size_t>(op)].arity;
+}
+std::string_view name_of(Op op) {
+  return kOps[static_cast<size_t>(op)].name;
+}
+bool is_transcendental(Op op) {
+  return op >= Op::Exp;
+}
 
 std::optional<Op> op_from_name(std::string_view name) {
   for (size_t i = 0; i <= static_cast<size_t>(Op::Atanh); ++i) {
@@ -142,9 +151,15 @@ int ScalarBuilder::integer(DType type, int64_t value) {
   return add({.op = Op::Const, .type = type, .integer = type == DType::Bool ? int64_t{value != 0} : value});
 }
 
-int ScalarBuilder::load(DType type, int read) { return add({.op = Op::Load, .type = type, .integer = read}); }
-int ScalarBuilder::index(int dim) { return add({.op = Op::Index, .type = DType::I64, .integer = dim}); }
-int ScalarBuilder::param(DType type, int param) { return add({.op = Op::Param, .type = type, .integer = param}); }
+int ScalarBuilder::load(DType type, int read) {
+  return add({.op = Op::Load, .type = type, .integer = read});
+}
+int ScalarBuilder::index(int dim) {
+  return add({.op = Op::Index, .type = DType::I64, .integer = dim});
+}
+int ScalarBuilder::param(DType type, int param) {
+  return add({.op = Op::Param, .type = type, .integer = param});
+}
 
 int ScalarBuilder::unary(Op op, int a) {
   DLCC_CHECK(arity_of(op) == 1 && op != Op::Cast) << name_of(op) << " is not a unary operation";
@@ -171,7 +186,9 @@ int ScalarBuilder::select(int condition, int a, int b) {
   return add({.op = Op::Select, .type = type(a), .a = condition, .b = a, .c = b});
 }
 
-int ScalarBuilder::cast(DType to, int a) { return type(a) == to ? a : add({.op = Op::Cast, .type = to, .a = a}); }
+int ScalarBuilder::cast(DType to, int a) {
+  return type(a) == to ? a : add({.op = Op::Cast, .type = to, .a = a});
+}
 
 ScalarExpr ScalarBuilder::finish(int root) const {
   DLCC_CHECK(root >= 0 && root < static_cast<int>(nodes_.size())) << "no such node";

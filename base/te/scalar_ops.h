@@ -1,6 +1,7 @@
-// The meaning of every portable operation (rules in scalar.h), as functors chosen by Op: `apply` calls them on one value, the evaluator's
-// strips on many. Private to base/te. Values: F32 and F16 are computed as float (F16 is rounded afterwards), F64 as double, integers and
-// bool as int64 (U64: its bit pattern), kept in the range of their type by `wrap`.
+// The meaning of every portable operation (rules in scalar.h), as functors chosen by Op: `apply` calls them on one
+// value, the evaluator's strips on many. Private to base/te. Values: F32 and F16 are computed as float (F16 is rounded
+// afterwards), F64 as double, integers and bool as int64 (U64: its bit pattern), kept in the range of their type by
+// `wrap`.
 #pragma once
 
 #include <bit>
@@ -15,7 +16,9 @@
 
 namespace dlcc::te::ops {
 
-DLCC_INLINE float round_half(float x) { return half_to_float(float_to_half(x)); }
+DLCC_INLINE float round_half(float x) {
+  return half_to_float(float_to_half(x));
+}
 
 DLCC_INLINE int64_t wrap(DType type, int64_t x) {
   switch (type) {
@@ -38,7 +41,9 @@ DLCC_INLINE int64_t wrap(DType type, int64_t x) {
   }
 }
 
-inline int bits_of(DType type) { return bytes_of(type) * 8; }
+inline int bits_of(DType type) {
+  return bytes_of(type) * 8;
+}
 
 /// Truncates, saturates, NaN -> 0; Bool: x != 0.
 DLCC_INLINE int64_t float_to_int(DType type, double x) {
@@ -50,7 +55,7 @@ DLCC_INLINE int64_t float_to_int(DType type, double x) {
   }
   const bool is_signed = is_signed_int(type);
   const int bits = bits_of(type);
-  const double above = std::ldexp(1.0, is_signed ? bits - 1 : bits);   // the first value too high
+  const double above = std::ldexp(1.0, is_signed ? bits - 1 : bits);  // the first value too high
   const int64_t highest = static_cast<int64_t>((uint64_t{1} << (is_signed ? bits - 1 : bits)) - 1);
   if (x != x) {
     return 0;
@@ -191,8 +196,12 @@ DLCC_INLINE bool with_float_test(Op op, F&& f) {
   }
 }
 
-DLCC_INLINE uint64_t u(int64_t x) { return static_cast<uint64_t>(x); }
-DLCC_INLINE int64_t s(uint64_t x) { return static_cast<int64_t>(x); }
+DLCC_INLINE uint64_t u(int64_t x) {
+  return static_cast<uint64_t>(x);
+}
+DLCC_INLINE int64_t s(uint64_t x) {
+  return static_cast<int64_t>(x);
+}
 
 // Operands are in their type's range; the caller wraps the result. U64 differs in division, order and shifts right.
 DLCC_INLINE int64_t int_div(bool u64, int64_t x, int64_t y) {
@@ -205,8 +214,12 @@ DLCC_INLINE int64_t int_mod(bool u64, int64_t x, int64_t y) {
   const int64_t r = int_rem(u64, x, y);
   return !u64 && r != 0 && (r < 0) != (y < 0) ? r + y : r;
 }
-DLCC_INLINE bool int_less(bool u64, int64_t x, int64_t y) { return u64 ? u(x) < u(y) : x < y; }
-DLCC_INLINE int64_t shift_left(int bits, int64_t x, int64_t by) { return u(by) < u(bits) ? s(u(x) << by) : 0; }
+DLCC_INLINE bool int_less(bool u64, int64_t x, int64_t y) {
+  return u64 ? u(x) < u(y) : x < y;
+}
+DLCC_INLINE int64_t shift_left(int bits, int64_t x, int64_t by) {
+  return u(by) < u(bits) ? s(u(x) << by) : 0;
+}
 DLCC_INLINE int64_t shift_right(bool u64, int bits, int64_t x, int64_t by) {
   if (u64) {
     return u(by) < 64 ? s(u(x) >> by) : 0;
@@ -272,11 +285,16 @@ DLCC_INLINE bool with_int_binary(Op op, DType type, F&& f) {
   }
 }
 
-DLCC_INLINE float fma_of(float a, float b, float c) { return std::fma(a, b, c); }
-DLCC_INLINE double fma_of(double a, double b, double c) { return std::fma(a, b, c); }
+DLCC_INLINE float fma_of(float a, float b, float c) {
+  return std::fma(a, b, c);
+}
+DLCC_INLINE double fma_of(double a, double b, double c) {
+  return std::fma(a, b, c);
+}
 /// In binary16 with one rounding: a double holds a*b + c exactly whenever the result is near a rounding boundary.
 inline float fma_half(float a, float b, float c) {
-  return half_to_float(double_to_half(std::fma(static_cast<double>(a), static_cast<double>(b), static_cast<double>(c))));
+  return half_to_float(
+      double_to_half(std::fma(static_cast<double>(a), static_cast<double>(b), static_cast<double>(c))));
 }
 
 }  // namespace dlcc::te::ops

@@ -1,4 +1,5 @@
-// parse_semantics: the one-line meaning of an intrinsic -> axes, reads, the value per point, and how it combines with the old output.
+// parse_semantics: the one-line meaning of an intrinsic -> axes, reads, the value per point, and how it combines with
+// the old output.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,9 +19,7 @@ class SemanticsScope : public Scope {
   SemanticsScope(const std::vector<SemanticsOperand>& operands, const std::vector<SemanticsParam>& params)
       : operands_(operands), params_(params) {}
 
-  std::optional<int> tensor(const std::string& name) const override {
-    return position(operands_, name);
-  }
+  std::optional<int> tensor(const std::string& name) const override { return position(operands_, name); }
   DType tensor_type(int tensor) const override { return operands_[static_cast<size_t>(tensor)].type; }
   int tensor_rank(int tensor) const override { return operands_[static_cast<size_t>(tensor)].rank; }
   std::optional<VarId> axis(const std::string& name) const override {
@@ -72,9 +71,13 @@ std::optional<Monoid> monoid_of(Op op) {
 
 class SemanticsParser {
  public:
-  SemanticsParser(std::string_view text, const std::vector<SemanticsOperand>& operands, const std::vector<SemanticsParam>& params,
-                  const std::string& where)
-      : lexer_(text, where), operands_(operands), params_(params), scope_(operands, params), parser_(lexer_, builder_, scope_) {
+  SemanticsParser(std::string_view text, const std::vector<SemanticsOperand>& operands,
+                  const std::vector<SemanticsParam>& params, const std::string& where)
+      : lexer_(text, where),
+        operands_(operands),
+        params_(params),
+        scope_(operands, params),
+        parser_(lexer_, builder_, scope_) {
     parser_.set_call_hook([this](const std::string& name) { return call(name); });
   }
   Result<Semantics> run();
@@ -105,7 +108,7 @@ class SemanticsParser {
   ExprParser parser_;
   Semantics result_;
   std::vector<Access> parser_reads_;
-  int reduced_ = -1;             // body of the reduction
+  int reduced_ = -1;  // body of the reduction
 };
 
 Status SemanticsParser::declare_axis(const Token& at, const std::string& name, DimKind kind) {
@@ -228,9 +231,10 @@ Status SemanticsParser::take_old(const Token& start, const ScalarExpr& whole, in
     old = &at(old->c);
   }
   if (!loads_output(*old)) {
-    return lexer_.fail_at(start, fmt::format("a reduction is combined only with the old {}[...], or with (p ? identity : {}[...])",
-                                             operands_[static_cast<size_t>(result_.output)].name,
-                                             operands_[static_cast<size_t>(result_.output)].name));
+    return lexer_.fail_at(
+        start, fmt::format("a reduction is combined only with the old {}[...], or with (p ? identity : {}[...])",
+                           operands_[static_cast<size_t>(result_.output)].name,
+                           operands_[static_cast<size_t>(result_.output)].name));
   }
   result_.reads_output = true;
   return ok_status();
@@ -249,8 +253,8 @@ Status SemanticsParser::finish_reduction(const Token& start, const ScalarExpr& w
     return lexer_.fail_at(start, "a reduction stands alone or is combined with the old output");
   }
   if (*monoid != result_.monoid) {
-    return lexer_.fail_at(start, fmt::format("the old output is combined by {}, the reduction is a {}", name_of(root.op),
-                                             name_of(result_.monoid)));
+    return lexer_.fail_at(start, fmt::format("the old output is combined by {}, the reduction is a {}",
+                                             name_of(root.op), name_of(result_.monoid)));
   }
   return take_old(start, whole, left ? root.b : root.a);
 }
@@ -298,20 +302,22 @@ void SemanticsParser::drop_unused_reads() {
 Status SemanticsParser::finish(const Token& start, int root) {
   const SemanticsOperand& output = operands_[static_cast<size_t>(result_.output)];
   if (builder_.type(root) != output.type) {
-    return lexer_.fail_at(start, fmt::format("the value is {}, operand {} is {}", name_of(builder_.type(root)), output.name,
-                                             name_of(output.type)));
+    return lexer_.fail_at(start, fmt::format("the value is {}, operand {} is {}", name_of(builder_.type(root)),
+                                             output.name, name_of(output.type)));
   }
   parser_reads_ = parser_.reads();
   DLCC_RETURN_IF_ERROR(check_output_reads(start));
   const ScalarExpr whole = builder_.finish(root);
   if (result_.reduces) {
     DLCC_RETURN_IF_ERROR(finish_reduction(start, whole));
-    if (std::any_of(result_.update.begin(), result_.update.end(), [&](const ScalarNode& n) { return loads_output(n); })) {
+    if (std::any_of(result_.update.begin(), result_.update.end(),
+                    [&](const ScalarNode& n) { return loads_output(n); })) {
       return lexer_.fail_at(start, fmt::format("the reduction's body reads the output {}", output.name));
     }
   } else {
     result_.update = whole;
-    result_.reads_output = std::any_of(whole.begin(), whole.end(), [&](const ScalarNode& n) { return loads_output(n); });
+    result_.reads_output =
+        std::any_of(whole.begin(), whole.end(), [&](const ScalarNode& n) { return loads_output(n); });
   }
   drop_unused_reads();
   return ok_status();

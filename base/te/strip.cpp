@@ -1,4 +1,5 @@
-// Bodies -> register programs: what changes with the Red dims is separated from what does not, and registers are reused.
+// Bodies -> register programs: what changes with the Red dims is separated from what does not, and registers are
+// reused.
 #include "base/te/strip.h"
 
 #include "base/check.h"
@@ -24,7 +25,8 @@ bool uses_red(const Access& access, const Stmt& stmt) {
   return access.indirect_axis >= 0 && uses_red(stmt.reads[static_cast<size_t>(access.indirect_read)], stmt);
 }
 
-/// Whether a node's value changes inside the loop over the Red dims. A Map has only that loop's single point: everything belongs to it.
+/// Whether a node's value changes inside the loop over the Red dims. A Map has only that loop's single point:
+/// everything belongs to it.
 std::vector<bool> varying(const Stmt& stmt) {
   const size_t count = stmt.body.size();
   std::vector<bool> result(count, false);
@@ -83,8 +85,8 @@ StripProgram compile_strip(const Stmt& stmt) {
         instruction.operand_type = body[operand].type;
       }
     }
-    // A register is free again after its last use, unless it must survive from one Red point to the next. The result never shares a
-    // register with an operand of the same instruction, so that the lane loops need no aliasing.
+    // A register is free again after its last use, unless it must survive from one Red point to the next. The result
+    // never shares a register with an operand of the same instruction, so that the lane loops need no aliasing.
     if (free_registers.empty() || !varies[i]) {
       where[i] = program.registers++;
     } else {
@@ -97,7 +99,7 @@ StripProgram compile_strip(const Stmt& stmt) {
     for (const int operand : {body[i].a, body[i].b, body[i].c}) {
       if (operand >= 0 && varies[static_cast<size_t>(operand)] && last[static_cast<size_t>(operand)] == i) {
         free_registers.push_back(where[static_cast<size_t>(operand)]);
-        last[static_cast<size_t>(operand)] = body.size();   // an operand used twice is freed once
+        last[static_cast<size_t>(operand)] = body.size();  // an operand used twice is freed once
       }
     }
   }

@@ -1,5 +1,5 @@
-// A statement's body as a small register program over strips: kLanes consecutive points at a time, every operation as a loop over lanes.
-// Private to base/te; the meaning of operations is in scalar_ops.h.
+// A statement's body as a small register program over strips: kLanes consecutive points at a time, every operation as a
+// loop over lanes. Private to base/te; the meaning of operations is in scalar_ops.h.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,17 @@ union Register {
 };
 
 struct Instruction {
-  ScalarNode node;               // node.a, b, c are registers
+  ScalarNode node;  // node.a, b, c are registers
   DType operand_type = DType::F32;
   int to = 0;
 };
 
-/// constants: once per statement; strip: once per strip, what no Red dim changes; point: for every point of the Red dims.
+/// constants: once per statement; strip: once per strip, what no Red dim changes; point: for every point of the Red
+/// dims.
 struct StripProgram {
   std::vector<Instruction> constants, strip, point;
   int registers = 0;
-  int result = 0;                // register of the root; of its operands when the accumulation is an Fma
+  int result = 0;  // register of the root; of its operands when the accumulation is an Fma
   int factor_a = -1, factor_b = -1;
 };
 

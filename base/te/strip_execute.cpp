@@ -1,5 +1,6 @@
-// The lane loops of strips. On x86 they are compiled twice, the second time for processors with AVX2 and FMA, where std::fma is one
-// instruction; both give the same bits, since every operation is correctly rounded and nothing is contracted.
+// The lane loops of strips. On x86 they are compiled twice, the second time for processors with AVX2 and FMA, where
+// std::fma is one instruction; both give the same bits, since every operation is correctly rounded and nothing is
+// contracted.
 #include <cstring>
 
 #include "base/check.h"
@@ -86,7 +87,8 @@ DLCC_INLINE bool execute_int(const Instruction& in, Register* r, int n) {
       out[l] = f(a[l], b[l]);
     }
   };
-  return ops::with_int_unary(in.node.op, in.operand_type, one) || ops::with_int_binary(in.node.op, in.operand_type, two) ||
+  return ops::with_int_unary(in.node.op, in.operand_type, one) ||
+         ops::with_int_binary(in.node.op, in.operand_type, two) ||
          (in.operand_type == DType::U64 ? ops::with_comparison<uint64_t>(in.node.op, compare_unsigned)
                                         : ops::with_comparison<int64_t>(in.node.op, compare_signed));
 }
@@ -107,7 +109,8 @@ DLCC_INLINE void fma_lanes(const T* a, const T* b, const T* c, T* out, int n) {
   }
 }
 
-DLCC_INLINE void fma_registers(DType type, const Register& a, const Register& b, const Register& c, Register& to, int n) {
+DLCC_INLINE void fma_registers(DType type, const Register& a, const Register& b, const Register& c, Register& to,
+                               int n) {
   if (type == DType::F32) {
     fma_lanes(a.f, b.f, c.f, to.f, n);
   } else if (type == DType::F64) {
@@ -168,11 +171,12 @@ DLCC_INLINE void execute_body(const Instruction& in, Register* r, int n) {
 
 template <class T>
 DLCC_INLINE void accumulate_float(Op op, const T* value, T* acc, int n) {
-  ops::with_float_binary<T>(op, [&](auto f) __attribute__((always_inline)) {
-    for (int l = 0; l < n; ++l) {
-      acc[l] = f(acc[l], value[l]);
-    }
-  });
+  ops::with_float_binary<T>(
+      op, [&](auto f) __attribute__((always_inline)) {
+        for (int l = 0; l < n; ++l) {
+          acc[l] = f(acc[l], value[l]);
+        }
+      });
 }
 
 DLCC_INLINE Op op_of(Monoid monoid) {
@@ -189,30 +193,41 @@ DLCC_INLINE void accumulate_body(Monoid monoid, DType type, const Register& valu
     accumulate_float(op, value.f, acc.f, n);
     return type == DType::F16 ? round_half_lanes(acc.f, n) : void();
   }
-  ops::with_int_binary(op, type, [&](auto f) __attribute__((always_inline)) {
-    for (int l = 0; l < n; ++l) {
-      acc.i[l] = ops::wrap(type, f(acc.i[l], value.i[l]));
-    }
-  });
+  ops::with_int_binary(
+      op, type, [&](auto f) __attribute__((always_inline)) {
+        for (int l = 0; l < n; ++l) {
+          acc.i[l] = ops::wrap(type, f(acc.i[l], value.i[l]));
+        }
+      });
 }
 
 #if defined(__x86_64__)
 #define DLCC_FAST __attribute__((target("avx2,fma")))
-DLCC_FAST void execute_fast(const Instruction& in, Register* r, int n) { execute_body(in, r, n); }
+DLCC_FAST void execute_fast(const Instruction& in, Register* r, int n) {
+  execute_body(in, r, n);
+}
 DLCC_FAST void fma_fast(DType type, const Register& a, const Register& b, Register& acc, int n) {
   fma_registers(type, a, b, acc, acc, n);
 }
 DLCC_FAST void accumulate_fast(Monoid monoid, DType type, const Register& value, Register& acc, int n) {
   accumulate_body(monoid, type, value, acc, n);
 }
-bool is_fast() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
+bool is_fast() {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
 #else
-void execute_fast(const Instruction& in, Register* r, int n) { execute_body(in, r, n); }
-void fma_fast(DType type, const Register& a, const Register& b, Register& acc, int n) { fma_registers(type, a, b, acc, acc, n); }
+void execute_fast(const Instruction& in, Register* r, int n) {
+  execute_body(in, r, n);
+}
+void fma_fast(DType type, const Register& a, const Register& b, Register& acc, int n) {
+  fma_registers(type, a, b, acc, acc, n);
+}
 void accumulate_fast(Monoid monoid, DType type, const Register& value, Register& acc, int n) {
   accumulate_body(monoid, type, value, acc, n);
 }
-bool is_fast() { return false; }
+bool is_fast() {
+  return false;
+}
 #endif
 
 }  // namespace

@@ -1,4 +1,5 @@
-// print: modules and statements -> text. Values used more than once become `let` lines, so the text is as small as the DAG.
+// print: modules and statements -> text. Values used more than once become `let` lines, so the text is as small as the
+// DAG.
 #include "base/te/text.h"
 
 #include <fmt/format.h>
@@ -43,9 +44,9 @@ std::vector<std::string> tensor_names(const Module& module) {
   return result;
 }
 
-struct Shown {                   // text of a subexpression
+struct Shown {  // text of a subexpression
   std::string text;
-  int level = 0;                 // binding strength as in the parser: 0 ternary, 1.. binary, 7 unary, 8 primary
+  int level = 0;  // binding strength as in the parser: 0 ternary, 1.. binary, 7 unary, 8 primary
   int depth = 0;
 };
 constexpr int kTernary = 0, kUnary = 7, kPrimary = 8;
@@ -55,8 +56,9 @@ struct Infix {
   std::string_view text;
   int level;
 };
-constexpr Infix kInfix[] = {{Op::Lt, "<", 3},  {Op::Le, "<=", 3}, {Op::Gt, ">", 3},  {Op::Ge, ">=", 3}, {Op::Eq, "==", 3}, {Op::Ne, "!=", 3},
-                            {Op::Add, "+", 4}, {Op::Sub, "-", 4}, {Op::Mul, "*", 5}, {Op::Div, "/", 5}, {Op::Mod, "%", 5}};
+constexpr Infix kInfix[] = {{Op::Lt, "<", 3},  {Op::Le, "<=", 3}, {Op::Gt, ">", 3},  {Op::Ge, ">=", 3},
+                            {Op::Eq, "==", 3}, {Op::Ne, "!=", 3}, {Op::Add, "+", 4}, {Op::Sub, "-", 4},
+                            {Op::Mul, "*", 5}, {Op::Div, "/", 5}, {Op::Mod, "%", 5}};
 
 /// Shortest text that reads back to the same float: 0.1, where the double that it is would print 0.10000000149011612.
 std::string print_single(double value) {
@@ -132,17 +134,21 @@ std::string StmtPrinter::constant(const ScalarNode& node) const {
 Shown StmtPrinter::show_operator(const ScalarNode& node) const {
   for (const Infix& infix : kInfix) {
     if (infix.op == node.op) {
-      return {fmt::format("{} {} {}", in_parens(node.a, infix.level), infix.text, in_parens(node.b, infix.level + 1)), infix.level};
+      return {fmt::format("{} {} {}", in_parens(node.a, infix.level), infix.text, in_parens(node.b, infix.level + 1)),
+              infix.level};
     }
   }
   if (node.type == DType::Bool && (node.op == Op::And || node.op == Op::Or)) {
     const int level = node.op == Op::And ? 2 : 1;
-    return {fmt::format("{} {} {}", in_parens(node.a, level), node.op == Op::And ? "&&" : "||", in_parens(node.b, level + 1)), level};
+    return {fmt::format("{} {} {}", in_parens(node.a, level), node.op == Op::And ? "&&" : "||",
+                        in_parens(node.b, level + 1)),
+            level};
   }
   if (node.op == Op::Select) {
     // A bare literal before the colon could read as one with a type.
     const bool literal = stmt_.body[static_cast<size_t>(node.b)].op == Op::Const;
-    return {fmt::format("{} ? {} : {}", in_parens(node.a, 1), in_parens(node.b, literal ? kPrimary + 1 : 1), in_parens(node.c, 1)),
+    return {fmt::format("{} ? {} : {}", in_parens(node.a, 1), in_parens(node.b, literal ? kPrimary + 1 : 1),
+                        in_parens(node.c, 1)),
             kTernary};
   }
   // The parenthesis keeps -(1.5) apart from the literal -1.5.
@@ -179,8 +185,9 @@ Shown StmtPrinter::show(const ScalarNode& node) const {
 }
 
 void StmtPrinter::print_header() {
-  std::string line = fmt::format("stmt {} : {}", quote_name(stmt_.name.empty() ? "s" : stmt_.name),
-                                 stmt_.kind == StmtKind::Reduce ? "reduce " + std::string(name_of(stmt_.monoid)) : "map");
+  std::string line =
+      fmt::format("stmt {} : {}", quote_name(stmt_.name.empty() ? "s" : stmt_.name),
+                  stmt_.kind == StmtKind::Reduce ? "reduce " + std::string(name_of(stmt_.monoid)) : "map");
   if (stmt_.node >= 0 && static_cast<size_t>(stmt_.node) < module_.node_names.size()) {
     line += " from " + quote_name(module_.node_names[static_cast<size_t>(stmt_.node)]);
   }
@@ -230,7 +237,8 @@ void StmtPrinter::print() {
     shown_.push_back(std::move(shown));
   }
   const bool is_sum = stmt_.kind == StmtKind::Reduce && stmt_.monoid == Monoid::Sum;
-  out_.line(fmt::format("{} {} {}", access(stmt_.write), is_sum ? "+=" : "=", stmt_.body.empty() ? "" : shown_.back().text));
+  out_.line(
+      fmt::format("{} {} {}", access(stmt_.write), is_sum ? "+=" : "=", stmt_.body.empty() ? "" : shown_.back().text));
   out_.dedent();
 }
 
@@ -240,14 +248,16 @@ std::string_view text_of(TensorKind kind) {
 }
 
 void print_tensor(const Tensor& tensor, const std::string& name, const std::vector<std::string>& names, Printer& out) {
-  std::string line = fmt::format("tensor {} {}[{}] {}", name, name_of(tensor.type), fmt::join(tensor.shape, ","), text_of(tensor.kind));
+  std::string line = fmt::format("tensor {} {}[{}] {}", name, name_of(tensor.type), fmt::join(tensor.shape, ","),
+                                 text_of(tensor.kind));
   if (tensor.storage >= 0) {
     line += " view " + names[static_cast<size_t>(tensor.storage)];
   }
   out.line(line);
 }
 
-void print_list(std::string_view word, const std::vector<int>& ids, const std::vector<std::string>& names, Printer& out) {
+void print_list(std::string_view word, const std::vector<int>& ids, const std::vector<std::string>& names,
+                Printer& out) {
   std::string line(word);
   for (const int id : ids) {
     line += " " + names[static_cast<size_t>(id)];

@@ -23,7 +23,9 @@ class StmtScope : public Scope {
     return found == tensors_.end() ? std::nullopt : std::optional(found->second);
   }
   DType tensor_type(int tensor) const override { return module_.tensors[static_cast<size_t>(tensor)].type; }
-  int tensor_rank(int tensor) const override { return static_cast<int>(module_.tensors[static_cast<size_t>(tensor)].shape.size()); }
+  int tensor_rank(int tensor) const override {
+    return static_cast<int>(module_.tensors[static_cast<size_t>(tensor)].shape.size());
+  }
   std::optional<VarId> axis(const std::string& name) const override {
     for (size_t d = 0; d < stmt_.dims.size(); ++d) {
       if (stmt_.dims[d].name == name) {
@@ -75,7 +77,7 @@ class ModuleParser {
   Lexer lexer_;
   Module module_;
   std::map<std::string, int> tensors_, nodes_;
-  struct View {                  // resolved at the end: the storage may be declared later
+  struct View {  // resolved at the end: the storage may be declared later
     int tensor;
     std::string of;
     Token at;
@@ -137,7 +139,8 @@ Status ModuleParser::tensor() {
                                                                        {"constant", TensorKind::Constant},
                                                                        {"intermediate", TensorKind::Intermediate},
                                                                        {"output", TensorKind::Output}};
-  const auto kind = std::find_if(std::begin(kKinds), std::end(kKinds), [&](const auto& k) { return lexer_.accept(k.first); });
+  const auto kind =
+      std::find_if(std::begin(kKinds), std::end(kKinds), [&](const auto& k) { return lexer_.accept(k.first); });
   if (kind == std::end(kKinds)) {
     return lexer_.fail("expected input, constant, intermediate or output");
   }
@@ -201,7 +204,8 @@ Status ModuleParser::dims(Stmt& stmt, DimKind kind) {
     DLCC_TRY(dim.name, lexer_.name());
     DLCC_RETURN_IF_ERROR(lexer_.expect(":"));
     DLCC_TRY(dim.extent, lexer_.integer());
-    const bool known = std::any_of(stmt.dims.begin(), stmt.dims.end(), [&](const Dim& d) { return d.name == dim.name; });
+    const bool known =
+        std::any_of(stmt.dims.begin(), stmt.dims.end(), [&](const Dim& d) { return d.name == dim.name; });
     if (known || stmt.dims.size() == 64) {
       return lexer_.fail_at(at, fmt::format("dim '{}' is declared twice, or is the 65th", dim.name));
     }
@@ -289,6 +293,8 @@ Result<Module> ModuleParser::run() {
 
 }  // namespace
 
-Result<Module> parse_module(std::string_view text, const std::string& where) { return ModuleParser(text, where).run(); }
+Result<Module> parse_module(std::string_view text, const std::string& where) {
+  return ModuleParser(text, where).run();
+}
 
 }  // namespace dlcc::te

@@ -68,8 +68,8 @@ class Verifier {
 
   const Module& module_;
   std::vector<std::string> findings_;
-  std::map<int, std::vector<Written>> written_;   // by root tensor
-  std::map<int, int> writers_left_;               // by root tensor: statements still to come
+  std::map<int, std::vector<Written>> written_;  // by root tensor
+  std::map<int, int> writers_left_;              // by root tensor: statements still to come
 };
 
 bool Verifier::check_tensors() {
@@ -94,7 +94,8 @@ bool Verifier::check_tensors() {
     if (!valid_tensor(at) || tensor(at).storage >= 0) {
       findings_.push_back(fmt::format("tensor {}: its storage does not exist or views form a cycle", t.name));
     } else if (tensor(at).type != t.type || element_count(tensor(at).shape) != element_count(t.shape)) {
-      findings_.push_back(fmt::format("tensor {}: differs in type or element count from its storage {}", t.name, tensor(at).name));
+      findings_.push_back(
+          fmt::format("tensor {}: differs in type or element count from its storage {}", t.name, tensor(at).name));
     }
   }
   return findings_.empty();
@@ -141,7 +142,8 @@ bool Verifier::check_access(const Stmt& stmt, const Access& access, const std::s
   }
   const Tensor& t = tensor(access.tensor);
   if (access.index.size() != t.shape.size()) {
-    report(stmt, fmt::format("{} has {} indices, tensor {} has rank {}", what, access.index.size(), t.name, t.shape.size()));
+    report(stmt,
+           fmt::format("{} has {} indices, tensor {} has rank {}", what, access.index.size(), t.name, t.shape.size()));
     return false;
   }
   const bool empty = std::any_of(stmt.dims.begin(), stmt.dims.end(), [](const Dim& d) { return d.extent == 0; });
@@ -149,7 +151,8 @@ bool Verifier::check_access(const Stmt& stmt, const Access& access, const std::s
     for (const Term& term : access.index[axis].terms()) {
       const bool known = term.var >= 0 && static_cast<size_t>(term.var) < stmt.dims.size();
       if (!known || (is_write && stmt.dims[static_cast<size_t>(term.var)].kind != DimKind::Par)) {
-        report(stmt, fmt::format("{} axis {} uses dim {}, which {}", what, axis, term.var, known ? "is reduced" : "does not exist"));
+        report(stmt, fmt::format("{} axis {} uses dim {}, which {}", what, axis, term.var,
+                                 known ? "is reduced" : "does not exist"));
         return false;
       }
     }
@@ -160,8 +163,8 @@ bool Verifier::check_access(const Stmt& stmt, const Access& access, const std::s
     }
     const bool guarded = access.fill.has_value() || static_cast<int>(axis) == access.indirect_axis || empty;
     if (!guarded && (range->low < 0 || range->high >= t.shape[axis])) {
-      report(stmt, fmt::format("{} axis {} of tensor {} covers [{}, {}], the extent is {}", what, axis, t.name, range->low,
-                               range->high, t.shape[axis]));
+      report(stmt, fmt::format("{} axis {} of tensor {} covers [{}, {}], the extent is {}", what, axis, t.name,
+                               range->low, range->high, t.shape[axis]));
       return false;
     }
   }
@@ -177,7 +180,7 @@ Affine Verifier::linear_of(const Access& access) const {
 }
 
 void Verifier::check_injective(const Stmt& stmt, const Affine& linear) {
-  std::vector<std::pair<int64_t, int64_t>> strides;   // |coefficient|, extent
+  std::vector<std::pair<int64_t, int64_t>> strides;  // |coefficient|, extent
   for (size_t d = 0; d < stmt.dims.size(); ++d) {
     if (stmt.dims[d].kind == DimKind::Par && stmt.dims[d].extent > 1) {
       const int64_t coef = linear.coef(static_cast<VarId>(d));
@@ -221,7 +224,8 @@ void Verifier::check_write(const Stmt& stmt) {
 
 void Verifier::check_indirect(const Stmt& stmt, const Access& access, const std::string& what) {
   const int by = access.indirect_read;
-  if (access.indirect_axis >= static_cast<int>(access.index.size()) || by < 0 || static_cast<size_t>(by) >= stmt.reads.size()) {
+  if (access.indirect_axis >= static_cast<int>(access.index.size()) || by < 0 ||
+      static_cast<size_t>(by) >= stmt.reads.size()) {
     report(stmt, what + " has an indirect axis or read that does not exist");
     return;
   }
@@ -285,7 +289,8 @@ std::string Verifier::check_node(const Stmt& stmt, size_t at) const {
                  ? "is the index of a dim that does not exist, or not an i64"
                  : "";
     case Op::Select:
-      return type(0) != DType::Bool || type(1) != node.type || type(2) != node.type ? "has operands of wrong types" : "";
+      return type(0) != DType::Bool || type(1) != node.type || type(2) != node.type ? "has operands of wrong types"
+                                                                                    : "";
     default:
       break;
   }
@@ -332,7 +337,8 @@ void Verifier::check_stmt(const Stmt& stmt) {
   check_write(stmt);
 }
 
-/// Two positions differ when some axis (or the linear position) has separate ranges or different residues modulo the gcd of its steps.
+/// Two positions differ when some axis (or the linear position) has separate ranges or different residues modulo the
+/// gcd of its steps.
 bool separate(const Affine& a, const std::vector<Dim>& a_dims, const Affine& b, const std::vector<Dim>& b_dims) {
   const auto ra = range_of(a, a_dims), rb = range_of(b, b_dims);
   if (ra && rb && (ra->high < rb->low || rb->high < ra->low)) {
@@ -370,7 +376,8 @@ void Verifier::check_single_definition() {
       points += std::min<int64_t>(writes[i].points, int64_t{1} << 58);
       for (size_t j = 0; j < i; ++j) {
         if (!disjoint(writes[i], writes[j])) {
-          report(*writes[i].stmt, fmt::format("may write elements of {} that stmt {} writes", tensor(root).name, writes[j].stmt->name));
+          report(*writes[i].stmt,
+                 fmt::format("may write elements of {} that stmt {} writes", tensor(root).name, writes[j].stmt->name));
         }
       }
     }
@@ -381,7 +388,8 @@ void Verifier::check_single_definition() {
   }
   for (const int output : module_.outputs) {
     const int root = valid_tensor(output) ? module_.root_of(output) : -1;
-    const bool given = root >= 0 && (tensor(root).kind == TensorKind::Input || tensor(root).kind == TensorKind::Constant);
+    const bool given =
+        root >= 0 && (tensor(root).kind == TensorKind::Input || tensor(root).kind == TensorKind::Constant);
     if (root >= 0 && !given && written_.find(root) == written_.end() && element_count(tensor(root).shape) > 0) {
       findings_.push_back(fmt::format("output {} is never defined", tensor(output).name));
     }
@@ -412,6 +420,8 @@ std::vector<std::string> Verifier::run() {
 
 }  // namespace
 
-std::vector<std::string> verify(const Module& module) { return Verifier(module).run(); }
+std::vector<std::string> verify(const Module& module) {
+  return Verifier(module).run();
+}
 
 }  // namespace dlcc::te

@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kMaxRange = int64_t{1} << 24;
 
 void define_value(StmtBuilder& builder, te::Array value) {
-  builder.alias(0, builder.constant("value", std::move(value)));
+  builder.alias(builder.output(0), builder.constant("value", std::move(value)));
 }
 
 Types type_of(const Result<te::Array>& value) {

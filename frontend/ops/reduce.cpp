@@ -116,7 +116,7 @@ Status define_reduce(OpContext& ctx, StmtBuilder& builder) {
   int output = builder.output(0), x = builder.input(0);
   DType type = ctx.input(0).type, wide = wide_type(type);
   if (form.no_op) {
-    builder.alias(0, x);
+    builder.alias(output, x);
     return ok_status();
   }
   if (kind == ReduceKind::LogSumExp) {

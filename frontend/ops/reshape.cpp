@@ -9,7 +9,7 @@ namespace dlcc::frontend::ops {
 namespace {
 
 Status define_alias(OpContext&, StmtBuilder& builder) {
-  builder.alias(0, builder.input(0));
+  builder.alias(builder.output(0), builder.input(0));
   return ok_status();
 }
 
@@ -144,7 +144,7 @@ Types infer_dropout(OpContext& ctx) {
 }
 
 Status define_dropout(OpContext& ctx, StmtBuilder& builder) {
-  builder.alias(0, builder.input(0));
+  builder.alias(builder.output(0), builder.input(0));
   if (ctx.has_output(1)) {
     Statement s(builder);
     int mask = builder.output(1);

@@ -10,25 +10,27 @@ namespace {
 /// Where output position i lies in the input.
 double coordinate(const ResizeRule& rule, const ResizeAxis& axis, int64_t i) {
   double x = static_cast<double>(i), in = static_cast<double>(axis.in), out = static_cast<double>(axis.out);
+  // The specification's length of the output is not rounded down to a whole number when scales are given.
+  double length = std::abs(in * axis.scale - out) < 1e-6 * out ? out : in * axis.scale;
   double centred = (x + 0.5) / axis.scale - 0.5;
   if (rule.coordinates == "asymmetric") {
     return x / axis.scale;
   }
   if (rule.coordinates == "align_corners") {
-    return axis.out == 1 ? 0 : x * (in - 1) / (out - 1);
+    return length == 1 ? 0 : x * (in - 1) / (length - 1);
   }
   if (rule.coordinates == "pytorch_half_pixel") {
-    return axis.out == 1 ? -0.5 : centred;
+    return length == 1 ? -0.5 : centred;
   }
   if (rule.coordinates == "tf_half_pixel_for_nn") {
     return (x + 0.5) / axis.scale;
   }
   if (rule.coordinates == "half_pixel_symmetric") {
-    return centred + in / 2 * (1 - out / (in * axis.scale));
+    return centred + in / 2 * (1 - out / length);
   }
   if (rule.coordinates == "tf_crop_and_resize") {
-    double first = axis.roi_begin * (in - 1), length = (axis.roi_end - axis.roi_begin) * (in - 1);
-    return axis.out == 1 ? (axis.roi_begin + axis.roi_end) * (in - 1) / 2 : first + x * length / (out - 1);
+    double first = axis.roi_begin * (in - 1), span = (axis.roi_end - axis.roi_begin) * (in - 1);
+    return length == 1 ? (axis.roi_begin + axis.roi_end) * (in - 1) / 2 : first + x * span / (length - 1);
   }
   return centred;
 }

@@ -218,10 +218,10 @@ void Statement::finish(te::StmtKind kind, int tensor, Index index, int root) {
     root = body_.cast(DType::F16, root);
   }
   DLCC_CHECK(body_.type(root) == type) << name_of(body_.type(root)) << " into " << name_of(type);
-  bool empty = std::any_of(stmt_.dims.begin(), stmt_.dims.end(),
-                           [](const te::Dim& dim) { return dim.extent == 0 && dim.kind == te::DimKind::Par; });
-  if (empty) {
-    return;  // nothing of the tensor is defined here: it has no element, or other pieces define it
+  bool no_point = std::any_of(stmt_.dims.begin(), stmt_.dims.end(),
+                              [](const te::Dim& dim) { return dim.extent == 0 && dim.kind == te::DimKind::Par; });
+  if (no_point && te::element_count(builder_.tensor(tensor).shape) > 0) {
+    return;  // an empty piece: others define the tensor
   }
   stmt_.kind = kind;
   stmt_.write = {tensor, std::move(index), std::nullopt, -1, -1};

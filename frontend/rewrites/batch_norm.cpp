@@ -1,5 +1,5 @@
-// fold_batch_norm: y = scale * (conv(x, w) + b - mean) / sqrt(var + epsilon) + bias  =  conv(x, w * s) + (b - mean) * s + bias
-// with s = scale / sqrt(var + epsilon) per output channel. Computed in double and rounded once.
+// fold_batch_norm: y = scale * (conv(x, w) + b - mean) / sqrt(var + epsilon) + bias  =  conv(x, w * s) + (b - mean) * s
+// + bias with s = scale / sqrt(var + epsilon) per output channel. Computed in double and rounded once.
 #include <cmath>
 
 #include "frontend/rewrites/graph_edit.h"
@@ -114,10 +114,9 @@ bool fold_into(GraphEdit& edit, NodeId norm) {
   }
   const DType type = edit.value(w).type;
   const std::string name = edit.value(w).name;
-  const ValueId new_w =
-      edit.add_constant(name + ".bn", array_of(type, shape, scale_weights(node, shape, *weights, normalisation->factor)));
-  const ValueId new_b =
-      edit.add_constant(name + ".bn_bias", array_of(type, {static_cast<int64_t>(channels)}, *bias));
+  const ValueId new_w = edit.add_constant(
+      name + ".bn", array_of(type, shape, scale_weights(node, shape, *weights, normalisation->factor)));
+  const ValueId new_b = edit.add_constant(name + ".bn_bias", array_of(type, {static_cast<int64_t>(channels)}, *bias));
   edit.set_input(conv, 1, new_w);
   edit.set_input(conv, 2, new_b);
   edit.take_over(conv, 0, edit.node(norm).outputs[0]);

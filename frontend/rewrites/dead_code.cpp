@@ -1,4 +1,5 @@
-// remove_dead_code: from the outputs backwards; values are renumbered, so that the data of unused constants is released.
+// remove_dead_code: from the outputs backwards; values are renumbered, so that the data of unused constants is
+// released.
 #include "frontend/rewrites/passes.h"
 
 namespace dlcc::frontend {

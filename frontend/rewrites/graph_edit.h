@@ -1,4 +1,5 @@
-// GraphEdit: what rewrites do to a graph - redirect uses, remove nodes, add constants - with names and order of the outputs kept.
+// GraphEdit: what rewrites do to a graph - redirect uses, remove nodes, add constants - with names and order of the
+// outputs kept.
 #pragma once
 
 #include <string>
@@ -25,10 +26,11 @@ class GraphEdit {
   /// Input i of a node, resolved; kAbsent when there is none.
   ValueId input(NodeId node, size_t i) const;
   void set_input(NodeId node, size_t i, ValueId value);
-  /// Removes a node whose only output `to` equals `from`. False, and nothing done, when `to` is an output of the graph that no node
-  /// could make instead.
+  /// Removes a node whose only output `to` equals `from`. False, and nothing done, when `to` is an output of the graph
+  /// that no node could make instead.
   bool bypass(NodeId node, ValueId from, ValueId to);
-  /// `node` makes `value` from now on, in place of its producer, which is removed. All of the node's own outputs but that are unused.
+  /// `node` makes `value` from now on, in place of its producer, which is removed. All of the node's own outputs but
+  /// that are unused.
   void take_over(NodeId node, size_t output, ValueId value);
   ValueId add_constant(const std::string& wanted_name, te::Array array);
   /// Applies redirections and removals to the graph.
@@ -40,7 +42,7 @@ class GraphEdit {
   std::vector<NodeId> producer_;
   std::vector<int> uses_;
   std::vector<bool> is_output_, removed_;
-  std::vector<ValueId> redirect_;      // kAbsent: itself
+  std::vector<ValueId> redirect_;  // kAbsent: itself
 };
 
 }  // namespace dlcc::frontend

@@ -8,7 +8,8 @@ namespace {
 
 bool is_false(GraphEdit& edit, ValueId id) {
   const Value& value = edit.value(id);
-  return value.constant && value.type == DType::Bool && value.constant->bytes == 1 && value.constant->data[0] == std::byte{0};
+  return value.constant && value.type == DType::Bool && value.constant->bytes == 1 &&
+         value.constant->data[0] == std::byte{0};
 }
 
 bool is_zero(GraphEdit& edit, ValueId id) {
@@ -25,7 +26,8 @@ bool is_identity(GraphEdit& edit, NodeId id) {
   if (node.op == "Identity") {
     return true;
   }
-  if (node.op != "Dropout" || (node.outputs.size() > 1 && node.outputs[1] != kAbsent && edit.uses(node.outputs[1]) > 0)) {
+  if (node.op != "Dropout" ||
+      (node.outputs.size() > 1 && node.outputs[1] != kAbsent && edit.uses(node.outputs[1]) > 0)) {
     return false;
   }
   const ValueId ratio = edit.input(id, 1), training = edit.input(id, 2);

@@ -5,8 +5,8 @@
 
 namespace dlcc::frontend {
 
-/// The node becomes output = Reshape(input, shape of the output). False, and nothing done, when the shape has a 0, which Reshape reads
-/// as "copy".
+/// The node becomes output = Reshape(input, shape of the output). False, and nothing done, when the shape has a 0,
+/// which Reshape reads as "copy".
 bool make_reshape(GraphEdit& edit, NodeId node, ValueId input);
 
 }  // namespace dlcc::frontend

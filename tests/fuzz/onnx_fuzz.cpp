@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!graph.ok() || !bind_dims(*graph, {}, nullptr).ok()) {
     return 0;
   }
-  FoldLimits limits;   // small enough that one input takes well under a second
+  FoldLimits limits;  // small enough that one input takes well under a second
   limits.node_work = 1 << 20;
   limits.total_work = 1 << 22;
   limits.node_bytes = 1 << 20;

@@ -19,8 +19,9 @@ struct Outcome {
   std::string reason;    // of anything but Pass
 };
 
-/// bind_shapes: graph inputs that an operator needs at compile time (shapes, axes, pads; the list is in test_case.cpp) are taken from the
-/// first data set as constants. Everything else is a run-time input.
-Outcome run_case(const std::filesystem::path& folder, const Tolerance& tolerance, bool bind_shapes);
+/// official: the folder is a test of the ONNX suite. Then graph inputs that an operator needs at compile time (shapes, axes, pads; the list is
+/// in test_case.cpp) are taken from the data as constants, everything else being a run-time input; and opset 6 is read as 7, 23 and later as
+/// 22. Otherwise the model is imported as it is.
+Outcome run_case(const std::filesystem::path& folder, const Tolerance& tolerance, bool official);
 
 }  // namespace dlcc::suite

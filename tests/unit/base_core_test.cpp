@@ -50,7 +50,7 @@ TEST(half, known_values_and_rounding_to_even) {
   EXPECT_EQ(float_to_half(65520.0f), 0x7c00);      // halfway to 65536: even is up
   EXPECT_EQ(float_to_half(1 + 0x1p-11f), 0x3c00);  // halfway, even is down
   EXPECT_EQ(float_to_half(1 + 0x1.8p-10f), 0x3c02);
-  EXPECT_EQ(float_to_half(0x1p-25f), 0x0000);      // half the smallest denormal
+  EXPECT_EQ(float_to_half(0x1p-25f), 0x0000);  // half the smallest denormal
   EXPECT_EQ(float_to_half(0x1.8p-25f), 0x0001);
   EXPECT_EQ(float_to_half(-0.0f), 0x8000);
   // Through float this would first become exactly halfway and then 1.
@@ -82,8 +82,10 @@ std::vector<std::string> tokens_of(std::string_view text, bool newlines = false)
 TEST(lexer, splits_names_numbers_and_punctuation) {
   using testing::ElementsAre;
   EXPECT_THAT(tokens_of("a.b$1 += 2*x # comment"), ElementsAre("a.b$1", "+=", "2", "*", "x"));
-  EXPECT_THAT(tokens_of("0..4 n..m 1.5 1e-3 2e 64KiB"), ElementsAre("0", "..", "4", "n", "..", "m", "1.5", "1e-3", "2", "e", "64", "KiB"));
-  EXPECT_THAT(tokens_of("a->b:=c<=d&&e||f!=g"), ElementsAre("a", "->", "b", ":=", "c", "<=", "d", "&&", "e", "||", "f", "!=", "g"));
+  EXPECT_THAT(tokens_of("0..4 n..m 1.5 1e-3 2e 64KiB"),
+              ElementsAre("0", "..", "4", "n", "..", "m", "1.5", "1e-3", "2", "e", "64", "KiB"));
+  EXPECT_THAT(tokens_of("a->b:=c<=d&&e||f!=g"),
+              ElementsAre("a", "->", "b", ":=", "c", "<=", "d", "&&", "e", "||", "f", "!=", "g"));
   EXPECT_THAT(tokens_of("\n\na\n\n b # x\n", true), ElementsAre("a", "NL", "b", "NL"));
 }
 
@@ -163,7 +165,8 @@ TEST(units, quantities) {
 }
 
 TEST(units, wrong_ones_list_the_accepted) {
-  for (const char* text : {"64 KB/s", "64", "KiB", "", "-1 B", "nan B", "inf s", "1 KiHz", "3 us/s", "1e400 B", "5 b"}) {
+  for (const char* text :
+       {"64 KB/s", "64", "KiB", "", "-1 B", "nan B", "inf s", "1 KiHz", "3 us/s", "1e400 B", "5 b"}) {
     EXPECT_FALSE(parse_quantity(text, "chip.yaml:4:9").ok()) << text;
   }
   const std::string message = to_string(parse_quantity("64 KB/s", "chip.yaml:4:9").diags());

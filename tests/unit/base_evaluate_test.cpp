@@ -64,7 +64,8 @@ stmt m : reduce sum
   red k:3
   C[i, j] += A[i, k] * B[k, j]
 )");
-  EXPECT_THAT(run(module, {array<float>(DType::F32, {2, 3}, {1, 2, 3, 4, 5, 6}), array<float>(DType::F32, {3, 2}, {7, 8, 9, 10, 11, 12})}),
+  EXPECT_THAT(run(module, {array<float>(DType::F32, {2, 3}, {1, 2, 3, 4, 5, 6}),
+                           array<float>(DType::F32, {3, 2}, {7, 8, 9, 10, 11, 12})}),
               ElementsAre(58, 64, 139, 154));
 }
 
@@ -83,7 +84,8 @@ stmt c : reduce sum
               ElementsAre(12, 21, 16, 27, 45, 33, 24, 39, 28));
 }
 
-/// Grouped, strided, padded and dilated convolution: the same bits as loops in the stated order with one rounding a step.
+/// Grouped, strided, padded and dilated convolution: the same bits as loops in the stated order with one rounding a
+/// step.
 TEST(evaluate, grouped_convolution_is_bit_equal_to_plain_loops) {
   constexpr int kGroups = 2, kIn = 3, kOut = 4, kSize = 13, kStride = 2, kPad = 2, kDilation = 2;
   constexpr int kSpan = (kSize + 2 * kPad - 2 * kDilation - 1) / kStride + 1;
@@ -112,7 +114,8 @@ stmt conv : reduce sum
                 const int iy = oy * kStride + u * kDilation - kPad, ix = ox * kStride + v * kDilation - kPad;
                 const bool inside = iy >= 0 && iy < kSize && ix >= 0 && ix < kSize;
                 const int in_channel = channel / kOut * kIn + c;
-                const float value = inside ? x[static_cast<size_t>(((n * 6 + in_channel) * kSize + iy) * kSize + ix)] : 0.0f;
+                const float value =
+                    inside ? x[static_cast<size_t>(((n * 6 + in_channel) * kSize + iy) * kSize + ix)] : 0.0f;
                 sum = std::fma(value, w[static_cast<size_t>(((channel * kIn + c) * 3 + u) * 3 + v)], sum);
               }
             }
@@ -176,7 +179,8 @@ stmt m : reduce sum
     std::string copy = text;
     copy.replace(copy.find("BODY"), 4, body);
     // 1 + 2^-23 squared, after the first point has left -(1 + 2^-22) in the accumulator.
-    return run(parsed(copy), {array<float>(DType::F32, {2}, {-(1 + 0x1p-22f), 1 + 0x1p-23f}), array<float>(DType::F32, {2}, {1, 1 + 0x1p-23f})})[0];
+    return run(parsed(copy), {array<float>(DType::F32, {2}, {-(1 + 0x1p-22f), 1 + 0x1p-23f}),
+                              array<float>(DType::F32, {2}, {1, 1 + 0x1p-23f})})[0];
   };
   EXPECT_EQ(with("A[k] * B[k]"), 0x1p-46f);
   EXPECT_EQ(with("(A[k] * B[k]) + 0"), 0);
@@ -192,15 +196,15 @@ stmt m : reduce sum
   red k:3
   C[] += A[k]
 )");
-  EXPECT_EQ(run(module, {array<float>(DType::F32, {3}, {1e8f, 1, -1e8f})})[0], 0);   // (1e8 + 1) - 1e8 loses the 1
+  EXPECT_EQ(run(module, {array<float>(DType::F32, {3}, {1e8f, 1, -1e8f})})[0], 0);  // (1e8 + 1) - 1e8 loses the 1
   EXPECT_EQ(run(module, {array<float>(DType::F32, {3}, {1e8f, -1e8f, 1})})[0], 1);
 }
 
 TEST(evaluate, every_monoid_and_empty_reductions) {
   const auto reduced = [](const std::string& monoid, const std::string& type, int64_t extent) {
     return parsed("tensor A " + type + "[" + std::to_string(extent) + "] input\ntensor C " + type +
-                  "[] output\ninputs A\noutputs C\nstmt m : reduce " + monoid + "\n  red k:" + std::to_string(extent) + "\n  C[] " +
-                  (monoid == "sum" ? "+=" : "=") + " A[k]\n");
+                  "[] output\ninputs A\noutputs C\nstmt m : reduce " + monoid + "\n  red k:" + std::to_string(extent) +
+                  "\n  C[] " + (monoid == "sum" ? "+=" : "=") + " A[k]\n");
   };
   const Array ints = array<int32_t>(DType::I32, {4}, {6, -3, 5, 12});
   EXPECT_EQ(run<int32_t>(reduced("sum", "i32", 4), {ints})[0], 20);
@@ -212,7 +216,8 @@ TEST(evaluate, every_monoid_and_empty_reductions) {
   const Array none = Array::zeros(DType::I64, {0});
   EXPECT_EQ(run<int64_t>(reduced("max", "i64", 0), {none})[0], std::numeric_limits<int64_t>::min());
   EXPECT_EQ(run<int64_t>(reduced("min", "i64", 0), {none})[0], std::numeric_limits<int64_t>::max());
-  EXPECT_EQ(run<float>(reduced("max", "f32", 0), {Array::zeros(DType::F32, {0})})[0], -std::numeric_limits<float>::infinity());
+  EXPECT_EQ(run<float>(reduced("max", "f32", 0), {Array::zeros(DType::F32, {0})})[0],
+            -std::numeric_limits<float>::infinity());
   EXPECT_EQ(run<uint8_t>(reduced("and", "bool", 3), {array<uint8_t>(DType::Bool, {3}, {1, 1, 0})})[0], 0);
   EXPECT_EQ(run<uint8_t>(reduced("or", "bool", 3), {array<uint8_t>(DType::Bool, {3}, {0, 1, 0})})[0], 1);
 }
@@ -228,7 +233,8 @@ stmt g : map
   par i:4 j:2
   Y[i, j] = D[@I[i], j]
 )");
-  EXPECT_THAT(run(module, {array<float>(DType::F32, {3, 2}, {0, 1, 10, 11, 20, 21}), array<int64_t>(DType::I64, {4}, {-1, 1, 99, INT64_MIN})}),
+  EXPECT_THAT(run(module, {array<float>(DType::F32, {3, 2}, {0, 1, 10, 11, 20, 21}),
+                           array<int64_t>(DType::I64, {4}, {-1, 1, 99, INT64_MIN})}),
               ElementsAre(20, 21, 10, 11, 20, 21, 0, 1));
 }
 
@@ -242,7 +248,8 @@ stmt f : map
   par i:5
   Y[i] = i % 2 == 0 ? u8(X[i]) : u8(f32(i) * 100)
 )");
-  EXPECT_THAT(run<uint8_t>(module, {array<int8_t>(DType::I8, {5}, {-1, 2, 3, 4, 5})}), ElementsAre(255, 100, 3, 255, 5));
+  EXPECT_THAT(run<uint8_t>(module, {array<int8_t>(DType::I8, {5}, {-1, 2, 3, 4, 5})}),
+              ElementsAre(255, 100, 3, 255, 5));
 }
 
 TEST(evaluate, half_precision_rounds_after_every_operation) {
@@ -292,7 +299,8 @@ stmt t : map
   par i:2 j:5
   B[j, i] = A[i, j - 1 | -7]
 )");
-  EXPECT_THAT(run<int64_t>(module, {array<int64_t>(DType::I64, {2, 3}, {1, 2, 3, 4, 5, 6})}), ElementsAre(-7, -7, 1, 4, 2, 5, 3, 6, -7, -7));
+  EXPECT_THAT(run<int64_t>(module, {array<int64_t>(DType::I64, {2, 3}, {1, 2, 3, 4, 5, 6})}),
+              ElementsAre(-7, -7, 1, 4, 2, 5, 3, 6, -7, -7));
 }
 
 TEST(evaluate, constants_may_lie_at_odd_addresses) {
@@ -314,9 +322,12 @@ stmt t : map
 }
 
 TEST(evaluate, wrong_inputs_are_errors) {
-  const Module module = parsed("tensor A f32[2,3] input\ntensor B f32[2,3] output\ninputs A\noutputs B\nstmt t : map\n  par i:2 j:3\n  B[i, j] = A[i, j]\n");
+  const Module module = parsed(
+      "tensor A f32[2,3] input\ntensor B f32[2,3] output\ninputs A\noutputs B\nstmt t : map\n  par i:2 j:3\n  B[i, j] "
+      "= A[i, j]\n");
   EXPECT_THAT(to_string(evaluate(module, {}).diags()), HasSubstr("0 given, the model takes 1"));
-  EXPECT_THAT(to_string(evaluate(module, {Array::zeros(DType::F32, {3, 2})}).diags()), HasSubstr("is f32[3,2], the model takes f32[2,3]"));
+  EXPECT_THAT(to_string(evaluate(module, {Array::zeros(DType::F32, {3, 2})}).diags()),
+              HasSubstr("is f32[3,2], the model takes f32[2,3]"));
   EXPECT_THAT(to_string(evaluate(module, {Array::zeros(DType::F64, {2, 3})}).diags()), HasSubstr("f64[2,3]"));
   Array truncated = Array::zeros(DType::F32, {2, 3});
   truncated.data.resize(5);
@@ -324,9 +335,11 @@ TEST(evaluate, wrong_inputs_are_errors) {
 }
 
 TEST(evaluate, too_large_modules_are_refused) {
-  const Module big = parsed("tensor B f32[100000,100000] output\ninputs\noutputs B\nstmt t : map\n  par i:100000 j:100000\n  B[i, j] = 1\n");
+  const Module big = parsed(
+      "tensor B f32[100000,100000] output\ninputs\noutputs B\nstmt t : map\n  par i:100000 j:100000\n  B[i, j] = 1\n");
   EXPECT_THAT(to_string(evaluate(big, {}).diags()), HasSubstr("the limit is"));
-  const Module slow = parsed("tensor B f32[] output\ninputs\noutputs B\nstmt t : reduce sum\n  red i:10000000 j:1000000\n  B[] += 1\n");
+  const Module slow =
+      parsed("tensor B f32[] output\ninputs\noutputs B\nstmt t : reduce sum\n  red i:10000000 j:1000000\n  B[] += 1\n");
   EXPECT_THAT(to_string(evaluate(slow, {}).diags()), HasSubstr("points"));
 }
 
@@ -343,10 +356,11 @@ stmt conv : reduce sum
   Y[n, o, y, x] += X[n, c, y + u - 1, x + v - 1 | 0] * W[o, c, u, v]
 )");
   const auto start = std::chrono::steady_clock::now();
-  run(module, {array(DType::F32, {1, 64, 56, 56}, random_values(64 * 56 * 56, 4)), array(DType::F32, {64, 64, 3, 3}, random_values(64 * 64 * 9, 5))});
+  run(module, {array(DType::F32, {1, 64, 56, 56}, random_values(64 * 56 * 56, 4)),
+               array(DType::F32, {64, 64, 3, 3}, random_values(64 * 64 * 9, 5))});
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   RecordProperty("seconds", std::to_string(seconds));
-  EXPECT_LT(seconds, 30);   // 116 million; wide margin for sanitizers and busy machines
+  EXPECT_LT(seconds, 30);  // 116 million; wide margin for sanitizers and busy machines
 }
 
 }  // namespace

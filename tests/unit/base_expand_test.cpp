@@ -1,4 +1,5 @@
-// Sweeps of the expanded transcendentals against the host's double-precision libm: the bounds that base/te/expand.cpp states.
+// Sweeps of the expanded transcendentals against the host's double-precision libm: the bounds that base/te/expand.cpp
+// states.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,7 +45,9 @@ std::vector<T> run(Op op, DType type, const std::vector<T>& x, const std::vector
   return std::vector<T>(data, data + n);
 }
 
-float one(Op op, float x, float z = 0) { return run<float>(op, DType::F32, {x}, {z})[0]; }
+float one(Op op, float x, float z = 0) {
+  return run<float>(op, DType::F32, {x}, {z})[0];
+}
 
 double ulps(float got, double expected) {
   const auto nearest = static_cast<float>(expected);
@@ -77,8 +80,8 @@ struct Case {
   const char* name;
   Op op;
   double low, high;
-  double limit;                  // ulps
-  double absolute;               // also accepted
+  double limit;     // ulps
+  double absolute;  // also accepted
   std::function<double(double)> reference;
 };
 
@@ -105,30 +108,29 @@ TEST_P(Sweep, stays_within_its_bound) {
 
 INSTANTIATE_TEST_SUITE_P(
     f32, Sweep,
-    testing::Values(
-        Case{"exp", Op::Exp, -86.59, 88.7, 1.5, 0, [](double x) { return std::exp(x); }},
-        Case{"log", Op::Log, 1e-45, 3.4e38, 1, 0, [](double x) { return std::log(x); }},
-        Case{"log_near_1", Op::Log, 0.4, 2.5, 1, 0, [](double x) { return std::log(x); }},
-        Case{"log_denormal", Op::Log, 1e-44, 2e-38, 1, 0, [](double x) { return std::log(x); }},
-        Case{"tanh", Op::Tanh, -20, 20, 5, 0, [](double x) { return std::tanh(x); }},
-        Case{"sigmoid", Op::Sigmoid, -87, 87, 4, 0, [](double x) { return 1 / (1 + std::exp(-x)); }},
-        Case{"erf", Op::Erf, -8, 8, 3, 0, [](double x) { return std::erf(x); }},
-        Case{"sin", Op::Sin, -65536, 65536, 2, 1e-7, [](double x) { return std::sin(x); }},
-        Case{"sin_small", Op::Sin, -7, 7, 2, 0, [](double x) { return std::sin(x); }},
-        Case{"cos", Op::Cos, -65536, 65536, 2, 1e-7, [](double x) { return std::cos(x); }},
-        Case{"cos_small", Op::Cos, -7, 7, 2, 1e-7, [](double x) { return std::cos(x); }},
-        Case{"tan", Op::Tan, -1.57, 1.57, 5, 0, [](double x) { return std::tan(x); }},
-        Case{"asin", Op::Asin, -1, 1, 4, 0, [](double x) { return std::asin(x); }},
-        Case{"acos", Op::Acos, -1, 1, 4, 0, [](double x) { return std::acos(x); }},
-        Case{"atan", Op::Atan, -1e6, 1e6, 4, 0, [](double x) { return std::atan(x); }},
-        Case{"atan_small", Op::Atan, -5, 5, 4, 0, [](double x) { return std::atan(x); }},
-        Case{"sinh", Op::Sinh, -89, 89, 5, 0, [](double x) { return std::sinh(x); }},
-        Case{"cosh", Op::Cosh, -89, 89, 5, 0, [](double x) { return std::cosh(x); }},
-        Case{"asinh", Op::Asinh, -1e38, 1e38, 4, 0, [](double x) { return std::asinh(x); }},
-        Case{"asinh_small", Op::Asinh, -3, 3, 4, 0, [](double x) { return std::asinh(x); }},
-        Case{"acosh", Op::Acosh, 1, 1e38, 4, 0, [](double x) { return std::acosh(x); }},
-        Case{"acosh_small", Op::Acosh, 1, 3, 4, 0, [](double x) { return std::acosh(x); }},
-        Case{"atanh", Op::Atanh, -0.99999, 0.99999, 4, 0, [](double x) { return std::atanh(x); }}),
+    testing::Values(Case{"exp", Op::Exp, -86.59, 88.7, 1.5, 0, [](double x) { return std::exp(x); }},
+                    Case{"log", Op::Log, 1e-45, 3.4e38, 1, 0, [](double x) { return std::log(x); }},
+                    Case{"log_near_1", Op::Log, 0.4, 2.5, 1, 0, [](double x) { return std::log(x); }},
+                    Case{"log_denormal", Op::Log, 1e-44, 2e-38, 1, 0, [](double x) { return std::log(x); }},
+                    Case{"tanh", Op::Tanh, -20, 20, 5, 0, [](double x) { return std::tanh(x); }},
+                    Case{"sigmoid", Op::Sigmoid, -87, 87, 4, 0, [](double x) { return 1 / (1 + std::exp(-x)); }},
+                    Case{"erf", Op::Erf, -8, 8, 3, 0, [](double x) { return std::erf(x); }},
+                    Case{"sin", Op::Sin, -65536, 65536, 2, 1e-7, [](double x) { return std::sin(x); }},
+                    Case{"sin_small", Op::Sin, -7, 7, 2, 0, [](double x) { return std::sin(x); }},
+                    Case{"cos", Op::Cos, -65536, 65536, 2, 1e-7, [](double x) { return std::cos(x); }},
+                    Case{"cos_small", Op::Cos, -7, 7, 2, 1e-7, [](double x) { return std::cos(x); }},
+                    Case{"tan", Op::Tan, -1.57, 1.57, 5, 0, [](double x) { return std::tan(x); }},
+                    Case{"asin", Op::Asin, -1, 1, 4, 0, [](double x) { return std::asin(x); }},
+                    Case{"acos", Op::Acos, -1, 1, 4, 0, [](double x) { return std::acos(x); }},
+                    Case{"atan", Op::Atan, -1e6, 1e6, 4, 0, [](double x) { return std::atan(x); }},
+                    Case{"atan_small", Op::Atan, -5, 5, 4, 0, [](double x) { return std::atan(x); }},
+                    Case{"sinh", Op::Sinh, -89, 89, 5, 0, [](double x) { return std::sinh(x); }},
+                    Case{"cosh", Op::Cosh, -89, 89, 5, 0, [](double x) { return std::cosh(x); }},
+                    Case{"asinh", Op::Asinh, -1e38, 1e38, 4, 0, [](double x) { return std::asinh(x); }},
+                    Case{"asinh_small", Op::Asinh, -3, 3, 4, 0, [](double x) { return std::asinh(x); }},
+                    Case{"acosh", Op::Acosh, 1, 1e38, 4, 0, [](double x) { return std::acosh(x); }},
+                    Case{"acosh_small", Op::Acosh, 1, 3, 4, 0, [](double x) { return std::acosh(x); }},
+                    Case{"atanh", Op::Atanh, -0.99999, 0.99999, 4, 0, [](double x) { return std::atanh(x); }}),
     [](const testing::TestParamInfo<Case>& info) { return info.param.name; });
 
 TEST(expand, edges_of_exp_and_log) {
@@ -196,10 +198,11 @@ TEST(expand, pow_edges) {
   struct Edge {
     float x, y, expected;
   };
-  const Edge edges[] = {{-2, 3, -8},      {-2, 2, 4},       {-2, -1, -0.5f},  {-2, 0.5f, kNan}, {0, 2, 0},        {0, -1, kInf},
-                        {0, 0, 1},        {kNan, 0, 1},     {kNan, 2, kNan},  {2, kNan, kNan},  {kInf, 2, kInf},  {kInf, -2, 0},
-                        {kInf, 0, 1},     {2, kInf, kInf},  {2, -kInf, 0},    {0.5f, kInf, 0},  {0.5f, -kInf, kInf}, {1, 1e30f, 1},
-                        {10, 39, kInf},   {10, -39, 0},     {-1, 1e10f, 1},   {-kInf, 3, -kInf}, {1, kInf, 1},    {0, 1e-12f, 0}};
+  const Edge edges[] = {{-2, 3, -8},     {-2, 2, 4},          {-2, -1, -0.5f}, {-2, 0.5f, kNan}, {0, 2, 0},
+                        {0, -1, kInf},   {0, 0, 1},           {kNan, 0, 1},    {kNan, 2, kNan},  {2, kNan, kNan},
+                        {kInf, 2, kInf}, {kInf, -2, 0},       {kInf, 0, 1},    {2, kInf, kInf},  {2, -kInf, 0},
+                        {0.5f, kInf, 0}, {0.5f, -kInf, kInf}, {1, 1e30f, 1},   {10, 39, kInf},   {10, -39, 0},
+                        {-1, 1e10f, 1},  {-kInf, 3, -kInf},   {1, kInf, 1},    {0, 1e-12f, 0}};
   for (const Edge& e : edges) {
     const float got = one(Op::Pow, e.x, e.y);
     if (std::isnan(e.expected)) {
@@ -215,7 +218,8 @@ TEST(expand, pow_edges) {
 TEST(expand, pow_with_small_constant_exponents_is_exact) {
   const auto power = [](float base, double exponent) {
     ScalarBuilder b;
-    const ScalarExpr body = expand_transcendentals(b.finish(b.binary(Op::Pow, b.constant(DType::F32, base), b.constant(DType::F32, exponent))));
+    const ScalarExpr body = expand_transcendentals(
+        b.finish(b.binary(Op::Pow, b.constant(DType::F32, base), b.constant(DType::F32, exponent))));
     std::vector<Value> values;
     for (const ScalarNode& n : body) {
       const auto at = [&](int i) { return i >= 0 ? values[static_cast<size_t>(i)] : Value{}; };
@@ -242,15 +246,21 @@ TEST(expand, double_precision) {
     double low, high;
     double (*reference)(double);
   };
-  const Case64 cases[] = {
-      {Op::Exp, -700, 709, [](double x) { return std::exp(x); }},      {Op::Log, 1e-300, 10, [](double x) { return std::log(x); }},
-      {Op::Tanh, -20, 20, [](double x) { return std::tanh(x); }},      {Op::Erf, -6, 6, [](double x) { return std::erf(x); }},
-      {Op::Sin, 0.1, 3, [](double x) { return std::sin(x); }},         {Op::Cos, -1.5, 1.5, [](double x) { return std::cos(x); }},
-      {Op::Tan, -1.5, 1.5, [](double x) { return std::tan(x); }},      {Op::Asin, -1, 1, [](double x) { return std::asin(x); }},
-      {Op::Acos, -1, 0.999, [](double x) { return std::acos(x); }},    {Op::Atan, -50, 50, [](double x) { return std::atan(x); }},
-      {Op::Sinh, -700, 700, [](double x) { return std::sinh(x); }},    {Op::Cosh, -700, 700, [](double x) { return std::cosh(x); }},
-      {Op::Asinh, -1e5, 1e5, [](double x) { return std::asinh(x); }},  {Op::Acosh, 1.001, 1e5, [](double x) { return std::acosh(x); }},
-      {Op::Atanh, -0.999, 0.999, [](double x) { return std::atanh(x); }}};
+  const Case64 cases[] = {{Op::Exp, -700, 709, [](double x) { return std::exp(x); }},
+                          {Op::Log, 1e-300, 10, [](double x) { return std::log(x); }},
+                          {Op::Tanh, -20, 20, [](double x) { return std::tanh(x); }},
+                          {Op::Erf, -6, 6, [](double x) { return std::erf(x); }},
+                          {Op::Sin, 0.1, 3, [](double x) { return std::sin(x); }},
+                          {Op::Cos, -1.5, 1.5, [](double x) { return std::cos(x); }},
+                          {Op::Tan, -1.5, 1.5, [](double x) { return std::tan(x); }},
+                          {Op::Asin, -1, 1, [](double x) { return std::asin(x); }},
+                          {Op::Acos, -1, 0.999, [](double x) { return std::acos(x); }},
+                          {Op::Atan, -50, 50, [](double x) { return std::atan(x); }},
+                          {Op::Sinh, -700, 700, [](double x) { return std::sinh(x); }},
+                          {Op::Cosh, -700, 700, [](double x) { return std::cosh(x); }},
+                          {Op::Asinh, -1e5, 1e5, [](double x) { return std::asinh(x); }},
+                          {Op::Acosh, 1.001, 1e5, [](double x) { return std::acosh(x); }},
+                          {Op::Atanh, -0.999, 0.999, [](double x) { return std::atanh(x); }}};
   for (const Case64& c : cases) {
     std::vector<double> x;
     for (int i = 0; i <= 20001; ++i) {
@@ -293,7 +303,8 @@ TEST(expand, leaves_other_operations_alone_and_removes_all_transcendentals) {
       ScalarBuilder c;
       const int a = c.load(type, 0);
       const auto which = static_cast<Op>(op);
-      const ScalarExpr body = expand_transcendentals(c.finish(arity_of(which) == 2 ? c.binary(which, a, a) : c.unary(which, a)));
+      const ScalarExpr body =
+          expand_transcendentals(c.finish(arity_of(which) == 2 ? c.binary(which, a, a) : c.unary(which, a)));
       EXPECT_EQ(body.back().type, type);
       for (const ScalarNode& node : body) {
         EXPECT_FALSE(is_transcendental(node.op));

@@ -26,7 +26,9 @@ class Files : public testing::Test {
     std::ofstream(root_ / name, std::ios::binary) << content;
     return root_ / name;
   }
-  size_t entries() const { return static_cast<size_t>(std::distance(fs::directory_iterator(root_), fs::directory_iterator())); }
+  size_t entries() const {
+    return static_cast<size_t>(std::distance(fs::directory_iterator(root_), fs::directory_iterator()));
+  }
   fs::path root_;
 };
 

@@ -18,12 +18,16 @@ double f1(Op op, double a, DType type = DType::F32) {
 double f2(Op op, double a, double b, DType type = DType::F32) {
   return apply({.op = op, .type = type}, type, {.f = a}, {.f = b}, {}).f;
 }
-int64_t i1(Op op, DType type, int64_t a) { return apply({.op = op, .type = type}, type, {.i = a}, {}, {}).i; }
+int64_t i1(Op op, DType type, int64_t a) {
+  return apply({.op = op, .type = type}, type, {.i = a}, {}, {}).i;
+}
 int64_t i2(Op op, DType type, int64_t a, int64_t b) {
   const auto result = result_type(op, type);
   return apply({.op = op, .type = *result}, type, {.i = a}, {.i = b}, {}).i;
 }
-int64_t to_int(DType type, double a) { return apply({.op = Op::Cast, .type = type}, DType::F64, {.f = a}, {}, {}).i; }
+int64_t to_int(DType type, double a) {
+  return apply({.op = Op::Cast, .type = type}, DType::F64, {.f = a}, {}, {}).i;
+}
 
 TEST(scalar, float_rounding_modes) {
   EXPECT_EQ(f1(Op::Round, 0.5), 0);
@@ -35,7 +39,7 @@ TEST(scalar, float_rounding_modes) {
 }
 
 TEST(scalar, floats_round_in_their_own_type) {
-  EXPECT_EQ(f2(Op::Add, 1, 0x1p-24), 1);                       // f32: halfway, to even
+  EXPECT_EQ(f2(Op::Add, 1, 0x1p-24), 1);  // f32: halfway, to even
   EXPECT_EQ(f2(Op::Add, 1, 0x1p-24, DType::F64), 1 + 0x1p-24);
   EXPECT_EQ(f2(Op::Add, 1, 0x1p-11, DType::F16), 1);
   EXPECT_EQ(f2(Op::Mul, 60000, 2, DType::F16), kInf);
@@ -80,7 +84,7 @@ TEST(scalar, integer_edges) {
   EXPECT_EQ(i2(Op::Add, DType::I8, 127, 1), -128);
   EXPECT_EQ(i2(Op::Mul, DType::U8, 16, 17), 16);
   EXPECT_EQ(i2(Op::Sub, DType::U32, 0, 1), 4294967295);
-  EXPECT_EQ(i2(Op::Lt, DType::U64, -1, 1), 0);    // the bits of 2^64 - 1
+  EXPECT_EQ(i2(Op::Lt, DType::U64, -1, 1), 0);  // the bits of 2^64 - 1
   EXPECT_EQ(i2(Op::Div, DType::U64, -1, 2), std::numeric_limits<int64_t>::max());
   EXPECT_EQ(i2(Op::Max, DType::U64, -1, 1), -1);
   EXPECT_EQ(i1(Op::BitNot, DType::U8, 1), 254);
@@ -103,7 +107,7 @@ TEST(scalar, casts_to_integers_saturate) {
   EXPECT_EQ(to_int(DType::I32, 2147483648.0), 2147483647);
   EXPECT_EQ(to_int(DType::I64, 1e30), std::numeric_limits<int64_t>::max());
   EXPECT_EQ(to_int(DType::I64, -kInf), std::numeric_limits<int64_t>::min());
-  EXPECT_EQ(to_int(DType::U64, 0x1p63), std::numeric_limits<int64_t>::min());   // the bits of 2^63
+  EXPECT_EQ(to_int(DType::U64, 0x1p63), std::numeric_limits<int64_t>::min());  // the bits of 2^63
   EXPECT_EQ(to_int(DType::U64, 1e30), -1);
   EXPECT_EQ(to_int(DType::I16, kNan), 0);
   EXPECT_EQ(to_int(DType::I16, -1.9), -1);
@@ -113,7 +117,7 @@ TEST(scalar, casts_to_integers_saturate) {
 }
 
 TEST(scalar, casts_to_floats_round_once) {
-  const int64_t big = (int64_t{1} << 54) + (int64_t{1} << 30) + 1;   // through double it would be a tie
+  const int64_t big = (int64_t{1} << 54) + (int64_t{1} << 30) + 1;  // through double it would be a tie
   EXPECT_EQ(apply({.op = Op::Cast, .type = DType::F32}, DType::I64, {.i = big}, {}, {}).f,
             static_cast<double>(0x1p54f + 0x1p31f));
   EXPECT_EQ(apply({.op = Op::Cast, .type = DType::F64}, DType::U64, {.i = -1}, {}, {}).f, 0x1p64);

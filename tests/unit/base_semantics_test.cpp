@@ -11,7 +11,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 const std::vector<SemanticsOperand> kMatrix = {{"a", DType::F16, 2}, {"b", DType::F16, 2}, {"c", DType::F32, 2}};
-const std::vector<SemanticsOperand> kVector = {{"a", DType::F32, 1}, {"b", DType::F32, 1}, {"c", DType::F32, 1}, {"idx", DType::I32, 1}};
+const std::vector<SemanticsOperand> kVector = {
+    {"a", DType::F32, 1}, {"b", DType::F32, 1}, {"c", DType::F32, 1}, {"idx", DType::I32, 1}};
 const std::vector<SemanticsParam> kParams = {{"m", false}, {"init", true}};
 
 Semantics parsed(std::string_view text, const std::vector<SemanticsOperand>& operands) {

@@ -39,9 +39,14 @@ TEST(text, canonical_text_is_a_fixed_point) {
 }
 
 TEST(text, spelling_variants_parse_to_the_same) {
-  const auto a = parse_module("tensor A f32[4] input\ntensor B f32[4] output\ninputs A\noutputs B\nstmt s : map\n par i:4\n B[i]=max(A[3-i],0)*2\n", "a");
-  const auto b = parse_module("# comment\ntensor A f32[4] input\ntensor B f32[4] output\n\ninputs A\noutputs B\nstmt s : map\n par i:4\n"
-                              "   B[ i ] = (max(A[3 + -1*i], 0.0)) * 2:f32   # comment\n", "b");
+  const auto a = parse_module(
+      "tensor A f32[4] input\ntensor B f32[4] output\ninputs A\noutputs B\nstmt s : map\n par i:4\n "
+      "B[i]=max(A[3-i],0)*2\n",
+      "a");
+  const auto b = parse_module(
+      "# comment\ntensor A f32[4] input\ntensor B f32[4] output\n\ninputs A\noutputs B\nstmt s : map\n par i:4\n"
+      "   B[ i ] = (max(A[3 + -1*i], 0.0)) * 2:f32   # comment\n",
+      "b");
   ASSERT_TRUE(a.ok() && b.ok()) << to_string(a.diags()) << to_string(b.diags());
   EXPECT_EQ(print(*a), print(*b));
   EXPECT_EQ(a->stmts, b->stmts);
@@ -49,7 +54,8 @@ TEST(text, spelling_variants_parse_to_the_same) {
 
 TEST(text, precedence) {
   const auto value = [](const std::string& expression) {
-    const auto module = parse_module("tensor B f32[] output\ninputs\noutputs B\nstmt s : map\n  B[] = " + expression + "\n", "t");
+    const auto module =
+        parse_module("tensor B f32[] output\ninputs\noutputs B\nstmt s : map\n  B[] = " + expression + "\n", "t");
     EXPECT_TRUE(module.ok()) << to_string(module.diags());
     const auto printed = parse_module(print(*module), "printed");
     EXPECT_TRUE(printed.ok()) << print(*module) << to_string(printed.diags());
@@ -78,8 +84,8 @@ TEST(text, precedence) {
 /// A random expression over two tensors, an index and constants, with sharing.
 ScalarExpr random_body(std::mt19937& engine, ScalarBuilder& b) {
   const auto pick = [&](int n) { return static_cast<int>(engine() % static_cast<unsigned>(n)); };
-  std::vector<int> pool = {b.load(DType::F32, 0), b.load(DType::F32, 1), b.cast(DType::F32, b.index(0)), b.constant(DType::F32, 0.1),
-                           b.constant(DType::F32, -3)};
+  std::vector<int> pool = {b.load(DType::F32, 0), b.load(DType::F32, 1), b.cast(DType::F32, b.index(0)),
+                           b.constant(DType::F32, 0.1), b.constant(DType::F32, -3)};
   constexpr Op kUnary[] = {Op::Neg, Op::Abs, Op::Floor, Op::Sqrt, Op::Tanh, Op::Exp};
   constexpr Op kBinary[] = {Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Min, Op::Max, Op::Mod, Op::Rem};
   constexpr Op kCompare[] = {Op::Lt, Op::Le, Op::Gt, Op::Ge, Op::Eq, Op::Ne};
@@ -109,8 +115,10 @@ ScalarExpr random_body(std::mt19937& engine, ScalarBuilder& b) {
 TEST(text, random_bodies_round_trip) {
   std::mt19937 engine(7);
   for (int round = 0; round < 300; ++round) {
-    auto module = parse_module("tensor A f32[5] input\ntensor C f32[7] input\ntensor B f32[5] output\ninputs A C\noutputs B\n"
-                               "stmt s : map\n  par i:5\n  B[i] = A[4 - i] + C[i + 2]\n", "t");
+    auto module = parse_module(
+        "tensor A f32[5] input\ntensor C f32[7] input\ntensor B f32[5] output\ninputs A C\noutputs B\n"
+        "stmt s : map\n  par i:5\n  B[i] = A[4 - i] + C[i + 2]\n",
+        "t");
     ASSERT_TRUE(module.ok());
     ScalarBuilder b;
     module->stmts[0].body = random_body(engine, b);
@@ -124,8 +132,10 @@ TEST(text, random_bodies_round_trip) {
 }
 
 TEST(text, expanded_bodies_stay_small_and_round_trip) {
-  auto module = parse_module("tensor A f32[5] input\ntensor B f32[5] output\ninputs A\noutputs B\nstmt s : map\n  par i:5\n"
-                             "  B[i] = pow(A[i], tanh(A[i]) + 0.5)\n", "t");
+  auto module = parse_module(
+      "tensor A f32[5] input\ntensor B f32[5] output\ninputs A\noutputs B\nstmt s : map\n  par i:5\n"
+      "  B[i] = pow(A[i], tanh(A[i]) + 0.5)\n",
+      "t");
   ASSERT_TRUE(module.ok());
   module->stmts[0].body = expand_transcendentals(module->stmts[0].body);
   const std::string text = print(*module);
@@ -138,7 +148,10 @@ TEST(text, expanded_bodies_stay_small_and_round_trip) {
 
 TEST(text, odd_names_are_kept_apart) {
   Module module;
-  module.tensors = {{.name = "a/b", .shape = {2}, .kind = TensorKind::Input}, {.name = "a/b", .shape = {2}, .kind = TensorKind::Output}, };
+  module.tensors = {
+      {.name = "a/b", .shape = {2}, .kind = TensorKind::Input},
+      {.name = "a/b", .shape = {2}, .kind = TensorKind::Output},
+  };
   module.inputs = {0};
   module.outputs = {1};
   Stmt stmt;
@@ -178,7 +191,11 @@ stmt g : reduce max
 
 TEST(text, errors_have_a_place_and_a_reason) {
   const auto message = [](const std::string& body) {
-    const auto module = parse_module("tensor A f32[4] input\ntensor I i64[4] input\ntensor B f32[4] output\ninputs A I\noutputs B\nstmt s : map\n  par i:4\n  " + body + "\n", "x.te");
+    const auto module = parse_module(
+        "tensor A f32[4] input\ntensor I i64[4] input\ntensor B f32[4] output\ninputs A I\noutputs B\nstmt s : map\n  "
+        "par i:4\n  " +
+            body + "\n",
+        "x.te");
     return module.ok() ? "" : to_string(module.diags());
   };
   EXPECT_EQ(message("B[i] = A[i]"), "");

@@ -13,7 +13,8 @@ using testing::IsEmpty;
 /// B[i, j] = A[i, j] over 4 x 6, valid.
 Module copy_module() {
   Module module;
-  module.tensors = {{.name = "A", .shape = {4, 6}, .kind = TensorKind::Input}, {.name = "B", .shape = {4, 6}, .kind = TensorKind::Output}};
+  module.tensors = {{.name = "A", .shape = {4, 6}, .kind = TensorKind::Input},
+                    {.name = "B", .shape = {4, 6}, .kind = TensorKind::Output}};
   module.inputs = {0};
   module.outputs = {1};
   Stmt stmt;
@@ -42,21 +43,26 @@ std::string after(Change change) {
   return findings(module);
 }
 
-TEST(verify, accepts_a_valid_module) { EXPECT_THAT(findings(copy_module()), IsEmpty()); }
+TEST(verify, accepts_a_valid_module) {
+  EXPECT_THAT(findings(copy_module()), IsEmpty());
+}
 
 TEST(verify, positions_stay_inside) {
-  EXPECT_THAT(after([](Module&, Stmt& s) { s.reads[0].index[1] += 1; }), HasSubstr("read 0 axis 1 of tensor A covers [1, 6], the extent is 6"));
+  EXPECT_THAT(after([](Module&, Stmt& s) { s.reads[0].index[1] += 1; }),
+              HasSubstr("read 0 axis 1 of tensor A covers [1, 6], the extent is 6"));
   EXPECT_THAT(after([](Module&, Stmt& s) {
                 s.reads[0].index[1] += 1;
                 s.reads[0].fill = 0;
               }),
               IsEmpty());
   EXPECT_THAT(after([](Module&, Stmt& s) { s.write.index[0] -= 1; }), HasSubstr("the write axis 0"));
-  EXPECT_THAT(after([](Module&, Stmt& s) { s.reads[0].index[0] = Affine::var(0, int64_t{1} << 61); }), HasSubstr("2^60"));
+  EXPECT_THAT(after([](Module&, Stmt& s) { s.reads[0].index[0] = Affine::var(0, int64_t{1} << 61); }),
+              HasSubstr("2^60"));
 }
 
 TEST(verify, ranks_and_names_exist) {
-  EXPECT_THAT(after([](Module&, Stmt& s) { s.reads[0].index.pop_back(); }), HasSubstr("has 1 indices, tensor A has rank 2"));
+  EXPECT_THAT(after([](Module&, Stmt& s) { s.reads[0].index.pop_back(); }),
+              HasSubstr("has 1 indices, tensor A has rank 2"));
   EXPECT_THAT(after([](Module&, Stmt& s) { s.reads[0].tensor = 7; }), HasSubstr("does not exist"));
   EXPECT_THAT(after([](Module&, Stmt& s) { s.reads[0].index[0] = Affine::var(5); }), HasSubstr("uses dim 5"));
   EXPECT_THAT(after([](Module&, Stmt& s) { s.write.tensor = -1; }), HasSubstr("does not exist"));
@@ -69,7 +75,8 @@ TEST(verify, writes_are_injective_and_complete) {
   EXPECT_THAT(after([](Module&, Stmt& s) { s.dims[1].extent = 5; }), HasSubstr("20 of 24 elements are defined"));
   EXPECT_THAT(after([](Module& m, Stmt&) { m.stmts.push_back(m.stmts[0]); }), HasSubstr("may write elements of B"));
   EXPECT_THAT(after([](Module& m, Stmt&) { m.stmts.clear(); }), HasSubstr("never defined"));
-  EXPECT_THAT(after([](Module& m, Stmt&) { m.tensors[1].kind = TensorKind::Constant; }), HasSubstr("is an input or a constant"));
+  EXPECT_THAT(after([](Module& m, Stmt&) { m.tensors[1].kind = TensorKind::Constant; }),
+              HasSubstr("is an input or a constant"));
 }
 
 TEST(verify, interleaved_slices_are_disjoint) {
@@ -106,7 +113,8 @@ TEST(verify, bodies_are_typed) {
   EXPECT_THAT(after([](Module&, Stmt& s) { s.body.clear(); }), HasSubstr("no body"));
   EXPECT_THAT(after([](Module&, Stmt& s) { s.body[0].type = DType::F64; }), HasSubstr("differs in type"));
   EXPECT_THAT(after([](Module&, Stmt& s) { s.body[0].integer = 3; }), HasSubstr("loads a read that does not exist"));
-  EXPECT_THAT(after([](Module&, Stmt& s) { s.body.push_back({.op = Op::Neg, .a = 1}); }), HasSubstr("not an earlier node"));
+  EXPECT_THAT(after([](Module&, Stmt& s) { s.body.push_back({.op = Op::Neg, .a = 1}); }),
+              HasSubstr("not an earlier node"));
   EXPECT_THAT(after([](Module&, Stmt& s) { s.body.push_back({.op = Op::Lt, .type = DType::F32, .a = 0, .b = 0}); }),
               HasSubstr("type that its operands do not give"));
   EXPECT_THAT(after([](Module&, Stmt& s) { s.body.push_back({.op = Op::Lt, .type = DType::Bool, .a = 0, .b = 0}); }),
@@ -114,10 +122,16 @@ TEST(verify, bodies_are_typed) {
 }
 
 TEST(verify, shapes_and_views) {
-  EXPECT_THAT(after([](Module& m, Stmt&) { m.tensors[0].shape = {int64_t{1} << 40, int64_t{1} << 40}; }), HasSubstr("2^58"));
-  EXPECT_THAT(after([](Module& m, Stmt&) { m.tensors.push_back({.name = "V", .shape = {23}, .storage = 0}); }), HasSubstr("element count"));
-  EXPECT_THAT(after([](Module& m, Stmt&) { m.tensors.push_back({.name = "V", .shape = {24}, .storage = 2}); }), HasSubstr("cycle"));
-  EXPECT_THAT(after([](Module& m, Stmt&) { m.tensors.push_back({.name = "V", .shape = {24}, .storage = 0}); }), IsEmpty());
+  EXPECT_THAT(after([](Module& m, Stmt&) {
+                m.tensors[0].shape = {int64_t{1} << 40, int64_t{1} << 40};
+              }),
+              HasSubstr("2^58"));
+  EXPECT_THAT(after([](Module& m, Stmt&) { m.tensors.push_back({.name = "V", .shape = {23}, .storage = 0}); }),
+              HasSubstr("element count"));
+  EXPECT_THAT(after([](Module& m, Stmt&) { m.tensors.push_back({.name = "V", .shape = {24}, .storage = 2}); }),
+              HasSubstr("cycle"));
+  EXPECT_THAT(after([](Module& m, Stmt&) { m.tensors.push_back({.name = "V", .shape = {24}, .storage = 0}); }),
+              IsEmpty());
 }
 
 TEST(verify, indirect_axes) {

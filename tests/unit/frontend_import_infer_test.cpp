@@ -33,7 +33,8 @@ TEST(Infer, AllUnknownOperatorsAreListed) {
   add_output(graph, "y");
   const std::string text = refusal(model);
   for (const std::string op : {"Foo", "Bar", "Baz", "Qux"}) {
-    EXPECT_THAT(text, HasSubstr("node 'n_" + op + "' (" + op + "): unsupported: operator " + op + " of domain ai.onnx, opset 17"));
+    EXPECT_THAT(text, HasSubstr("node 'n_" + op + "' (" + op + "): unsupported: operator " + op +
+                                " of domain ai.onnx, opset 17"));
   }
   EXPECT_THAT(text, HasSubstr("operator Fancy of domain com.example, opset 3"));
 }
@@ -169,14 +170,16 @@ TEST(If, RunTimeConditionsAreRefused) {
   onnx::ModelProto model = branch_model(true);
   model.mutable_graph()->mutable_initializer()->RemoveLast();
   add_input(*model.mutable_graph(), "flag", {}, onnx::TensorProto::BOOL);
-  EXPECT_THAT(refusal(model), HasSubstr("node 'choose' (If): unsupported: operator If of domain ai.onnx, opset 17: its condition is not"));
+  EXPECT_THAT(
+      refusal(model),
+      HasSubstr("node 'choose' (If): unsupported: operator If of domain ai.onnx, opset 17: its condition is not"));
 }
 
 TEST(If, CapturedValuesOrderTheNodes) {
   onnx::ModelProto model = branch_model(true);
   onnx::GraphProto& graph = *model.mutable_graph();
   graph.mutable_initializer()->DeleteSubrange(0, 1);
-  add_node(graph, "Relu", {"x"}, {"c"}, "late");   // after the If that captures c
+  add_node(graph, "Relu", {"x"}, {"c"}, "late");  // after the If that captures c
   EXPECT_THAT(to_floats(evaluate_graph(inferred(model), {floats({2}, {1, 2})}).at(0)), ElementsAre(2, 4));
 }
 

@@ -1,7 +1,6 @@
 // Import of ONNX models: what is refused and how, data of every form, order, functions, dims.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
 #include <unistd.h>
 
 #include <cstring>
@@ -104,7 +103,8 @@ TEST(Import, EveryTruncationIsRefused) {
 }
 
 TEST(Import, OtherBytesAreNotAModel) {
-  for (const std::string& bytes : {std::string("PK\003\004 a zip"), std::string("hello, world\n"), std::string(100, '\0')}) {
+  for (const std::string& bytes :
+       {std::string("PK\003\004 a zip"), std::string("hello, world\n"), std::string(100, '\0')}) {
     EXPECT_THAT(text_of(import_onnx_bytes(std::as_bytes(std::span(bytes)), "f")), HasSubstr("not an ONNX model"));
   }
 }
@@ -129,7 +129,8 @@ TEST(Import, UnusedDomainsAreFineAndUsedOnesMustBeImported) {
   model.mutable_opset_import(1)->set_version(3);
   EXPECT_TRUE(import_model(model).ok());
   model.mutable_graph()->mutable_node(0)->set_domain("com.other");
-  EXPECT_THAT(text_of(import_model(model)), HasSubstr("node 'act' (Relu): the model does not import the domain 'com.other'"));
+  EXPECT_THAT(text_of(import_model(model)),
+              HasSubstr("node 'act' (Relu): the model does not import the domain 'com.other'"));
 }
 
 TEST(Import, CycleNamesANodeOnIt) {
@@ -163,7 +164,8 @@ TEST(Import, HugeShapesNameValueAndLimit) {
   input.mutable_graph()->clear_input();
   add_input(*input.mutable_graph(), "x", {1000000, 1000000});
   const std::string text = text_of(import_model(input));
-  EXPECT_THAT(text, HasSubstr("input 'x': shape [1000000,1000000] has 1000000000000 elements; the limit is 8589934592"));
+  EXPECT_THAT(text,
+              HasSubstr("input 'x': shape [1000000,1000000] has 1000000000000 elements; the limit is 8589934592"));
   onnx::ModelProto weight = relu_model();
   add_floats(*weight.mutable_graph(), "w", {int64_t{1} << 40, int64_t{1} << 40, int64_t{1} << 40}, {});
   EXPECT_THAT(text_of(import_model(weight)), HasSubstr("initializer 'w'"));
@@ -192,7 +194,8 @@ TEST(Import, NamesAreDefinedOnceAndBeforeUse) {
 
 TEST(Import, UnsupportedTypesNameTheValue) {
   onnx::ModelProto input = relu_model();
-  input.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::BFLOAT16);
+  input.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(
+      onnx::TensorProto::BFLOAT16);
   EXPECT_THAT(text_of(import_model(input)), HasSubstr("input 'x': element type BFLOAT16"));
   onnx::ModelProto weights = relu_model();
   add_floats(*weights.mutable_graph(), "w", {2}, {}).set_data_type(22);
@@ -273,8 +276,10 @@ TEST_F(ImportFiles, ExternalDataMustExistAndBeLongEnough) {
   EXPECT_THAT(text_of(import_onnx(write_external("weights.bin", 0, 16))),
               HasSubstr("initializer 'w': external data file 'weights.bin' is missing"));
   write("model/weights.bin", std::string(20, 'x'));
-  EXPECT_THAT(text_of(import_onnx(write_external("weights.bin", 8, 16))), HasSubstr("needs bytes 8..24 of 'weights.bin', which has 20"));
-  EXPECT_THAT(text_of(import_onnx(write_external("weights.bin", 0, 12))), HasSubstr("12 bytes, but its shape needs 16"));
+  EXPECT_THAT(text_of(import_onnx(write_external("weights.bin", 8, 16))),
+              HasSubstr("needs bytes 8..24 of 'weights.bin', which has 20"));
+  EXPECT_THAT(text_of(import_onnx(write_external("weights.bin", 0, 12))),
+              HasSubstr("12 bytes, but its shape needs 16"));
   EXPECT_THAT(text_of(import_onnx(write_external("weights.bin", -1, 16))), HasSubstr("offset '-1'"));
 }
 
@@ -388,11 +393,12 @@ TEST(PrintGraph, ShowsValuesNodesAndAttributes) {
   add_ints_attribute(*model.mutable_graph()->mutable_node(0), "axes", {1, 2});
   const auto graph = import_model(model);
   ASSERT_TRUE(graph.ok());
-  EXPECT_EQ(print(*graph), "graph test\n"
-                           "  input x f32[2,3]\n"
-                           "  constant w f32[2] {1,0.5}\n"
-                           "  node act : y:? = Relu(x) {axes=[1,2]}\n"
-                           "  output y ?\n");
+  EXPECT_EQ(print(*graph),
+            "graph test\n"
+            "  input x f32[2,3]\n"
+            "  constant w f32[2] {1,0.5}\n"
+            "  node act : y:? = Relu(x) {axes=[1,2]}\n"
+            "  output y ?\n");
 }
 
 TEST(SharedModels, AllAreImported) {

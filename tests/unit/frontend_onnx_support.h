@@ -1,9 +1,8 @@
 // Small ONNX models for tests, built message by message.
 #pragma once
 
-#include <onnx/onnx_pb.h>
-
 #include <gtest/gtest.h>
+#include <onnx/onnx_pb.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -26,8 +25,8 @@ inline onnx::ModelProto empty_model(int opset = 17, int ir = 8) {
   return model;
 }
 
-inline onnx::NodeProto& add_node(onnx::GraphProto& graph, const std::string& op, const Strings& inputs, const Strings& outputs,
-                                 const std::string& name = "") {
+inline onnx::NodeProto& add_node(onnx::GraphProto& graph, const std::string& op, const Strings& inputs,
+                                 const Strings& outputs, const std::string& name = "") {
   onnx::NodeProto& node = *graph.add_node();
   node.set_op_type(op);
   node.set_name(name);
@@ -51,10 +50,12 @@ inline void add_input(onnx::GraphProto& graph, const std::string& name, const st
   }
 }
 
-inline void add_output(onnx::GraphProto& graph, const std::string& name) { graph.add_output()->set_name(name); }
+inline void add_output(onnx::GraphProto& graph, const std::string& name) {
+  graph.add_output()->set_name(name);
+}
 
-inline onnx::TensorProto& add_floats(onnx::GraphProto& graph, const std::string& name, const std::vector<int64_t>& shape,
-                                     const std::vector<float>& values) {
+inline onnx::TensorProto& add_floats(onnx::GraphProto& graph, const std::string& name,
+                                     const std::vector<int64_t>& shape, const std::vector<float>& values) {
   onnx::TensorProto& tensor = *graph.add_initializer();
   tensor.set_name(name);
   tensor.set_data_type(onnx::TensorProto::FLOAT);
@@ -63,7 +64,8 @@ inline onnx::TensorProto& add_floats(onnx::GraphProto& graph, const std::string&
   return tensor;
 }
 
-inline onnx::TensorProto& add_ints(onnx::GraphProto& graph, const std::string& name, const std::vector<int64_t>& values) {
+inline onnx::TensorProto& add_ints(onnx::GraphProto& graph, const std::string& name,
+                                   const std::vector<int64_t>& values) {
   onnx::TensorProto& tensor = *graph.add_initializer();
   tensor.set_name(name);
   tensor.set_data_type(onnx::TensorProto::INT64);
@@ -72,7 +74,8 @@ inline onnx::TensorProto& add_ints(onnx::GraphProto& graph, const std::string& n
   return tensor;
 }
 
-inline onnx::AttributeProto& add_attribute(onnx::NodeProto& node, const std::string& name, onnx::AttributeProto::AttributeType type) {
+inline onnx::AttributeProto& add_attribute(onnx::NodeProto& node, const std::string& name,
+                                           onnx::AttributeProto::AttributeType type) {
   onnx::AttributeProto& attribute = *node.add_attribute();
   attribute.set_name(name);
   attribute.set_type(type);

@@ -12,7 +12,8 @@ namespace {
 
 using testing::ElementsAre;
 
-/// Runs all rewrites on the inferred model; the outputs for `inputs` must stay within `tolerance` (relative to 1), names and order too.
+/// Runs all rewrites on the inferred model; the outputs for `inputs` must stay within `tolerance` (relative to 1),
+/// names and order too.
 Graph rewritten(const onnx::ModelProto& model, const std::vector<te::Array>& inputs, double tolerance = 0) {
   const auto names = [](const Graph& graph) {
     Strings result;
@@ -32,7 +33,8 @@ Graph rewritten(const onnx::ModelProto& model, const std::vector<te::Array>& inp
       EXPECT_EQ(after[i].shape, before[i].shape) << pass.name;
       const auto a = to_floats(after[i]), b = to_floats(before[i]);
       for (size_t e = 0; e < a.size(); ++e) {
-        EXPECT_LE(std::abs(a[e] - b[e]), tolerance * (1 + std::abs(b[e]))) << pass.name << ", output " << i << " element " << e;
+        EXPECT_LE(std::abs(a[e] - b[e]), tolerance * (1 + std::abs(b[e])))
+            << pass.name << ", output " << i << " element " << e;
       }
     }
   }
@@ -44,7 +46,8 @@ te::Array some_input(std::vector<int64_t> shape) {
   return floats(std::move(shape), some_floats(count, 7));
 }
 
-void add_perm(onnx::GraphProto& graph, const std::string& from, const std::string& to, const std::vector<int64_t>& perm) {
+void add_perm(onnx::GraphProto& graph, const std::string& from, const std::string& to,
+              const std::vector<int64_t>& perm) {
   add_ints_attribute(add_node(graph, "Transpose", {from}, {to}), "perm", perm);
 }
 
@@ -89,8 +92,8 @@ void add_norm(onnx::GraphProto& graph, const std::string& from, const std::strin
   add_floats(graph, "shift", {channels}, some_floats(n, 11));
   add_floats(graph, "mean", {channels}, some_floats(n, 12));
   add_floats(graph, "variance", {channels}, variance);
-  add_attribute(add_node(graph, "BatchNormalization", {from, "scale", "shift", "mean", "variance"}, {to}, "norm"), "epsilon",
-                onnx::AttributeProto::FLOAT)
+  add_attribute(add_node(graph, "BatchNormalization", {from, "scale", "shift", "mean", "variance"}, {to}, "norm"),
+                "epsilon", onnx::AttributeProto::FLOAT)
       .set_f(0.01F);
 }
 

@@ -30,7 +30,8 @@ TEST(DmaExpand, MergesContiguousDims) {
 TEST(DmaExpand, BlocksWithAStride) {
   // Rows of 8 floats out of rows of 100; 3 planes 5000 bytes apart.
   const ConcreteBox box{{3, 5, 8}, {5000, 400, 4}, {160, 32, 4}, 12, 0, 4};
-  EXPECT_EQ(expand(box, engine(2)), (std::vector<Descriptor>{{12, 0, 32, 5, 400}, {5012, 160, 32, 5, 400}, {10012, 320, 32, 5, 400}}));
+  EXPECT_EQ(expand(box, engine(2)),
+            (std::vector<Descriptor>{{12, 0, 32, 5, 400}, {5012, 160, 32, 5, 400}, {10012, 320, 32, 5, 400}}));
   EXPECT_EQ(expand(box, engine(1)).size(), 15u);
   EXPECT_EQ(expand(box, engine(1))[6], (Descriptor{5412, 192, 32, 1, 0}));
 }
@@ -48,8 +49,9 @@ TEST(DmaExpand, NotContiguousInside) {
 
 TEST(DmaExpand, Limits) {
   DmaEngine e = engine(2);
-  e.max_block = 50;   // 48 bytes are whole floats
-  EXPECT_EQ(expand({{25}, {4}, {4}, 0, 0, 4}, e), (std::vector<Descriptor>{{0, 0, 48, 1, 0}, {48, 48, 48, 1, 0}, {96, 96, 4, 1, 0}}));
+  e.max_block = 50;  // 48 bytes are whole floats
+  EXPECT_EQ(expand({{25}, {4}, {4}, 0, 0, 4}, e),
+            (std::vector<Descriptor>{{0, 0, 48, 1, 0}, {48, 48, 48, 1, 0}, {96, 96, 4, 1, 0}}));
   e = engine(2);
   e.max_bytes = 100;  // three blocks of 32
   const ConcreteBox rows{{5, 8}, {400, 4}, {32, 4}, 0, 0, 4};
@@ -59,7 +61,9 @@ TEST(DmaExpand, Limits) {
   EXPECT_EQ(expand(rows, e).size(), 5u);
 }
 
-TEST(DmaExpand, EmptyBox) { EXPECT_TRUE(expand({{3, 0}, {4, 4}, {4, 4}, 0, 0, 4}, engine(2)).empty()); }
+TEST(DmaExpand, EmptyBox) {
+  EXPECT_TRUE(expand({{3, 0}, {4, 4}, {4, 4}, 0, 0, 4}, engine(2)).empty());
+}
 
 struct Case {
   Program program;
@@ -73,7 +77,8 @@ Case small_case(bool put) {
   c.program.tensors = {{"t", DType::F32, {6, 7}, Space::Arena, 20}};
   c.group.vars = {"core", "y", "x", "i", "j", "s"};
   c.group.buffers = {{"b", 1, DType::F32, {5, 6}, {5, 8}, {}, 2, 64, 160}};
-  const View tensor{ObjectKind::Tensor, 0, {}, {te::Affine::var(1) + te::Affine::var(3), te::Affine::var(2) + te::Affine::var(4)}};
+  const View tensor{
+      ObjectKind::Tensor, 0, {}, {te::Affine::var(1) + te::Affine::var(3), te::Affine::var(2) + te::Affine::var(4)}};
   const View buffer{ObjectKind::Buffer, 0, te::Affine::var(5), {te::Affine::var(3), te::Affine::var(4)}};
   c.dma.box = {{3, Affine(5), 5, te::DimKind::Par}, {4, Affine(6), 6, te::DimKind::Par}};
   c.dma.src = put ? buffer : tensor;
@@ -112,7 +117,8 @@ TEST(DmaClip, APointWithoutDims) {
   const ConcreteBox box = clip(c.dma, c.group, c.program, std::vector<int64_t>{0, 2, 0, 0, 0, 0}, &clipped);
   EXPECT_FALSE(clipped);
   EXPECT_EQ(expand(box, engine(2)), (std::vector<Descriptor>{{20 + 4 * 17, 64 + 4 * 10, 4, 1, 0}}));
-  EXPECT_TRUE(expand(clip(c.dma, c.group, c.program, std::vector<int64_t>{0, 9, 0, 0, 0, 0}, &clipped), engine(2)).empty());
+  EXPECT_TRUE(
+      expand(clip(c.dma, c.group, c.program, std::vector<int64_t>{0, 9, 0, 0, 0, 0}, &clipped), engine(2)).empty());
   EXPECT_TRUE(clipped);
 }
 
@@ -120,7 +126,8 @@ TEST(DmaClip, BlockedSideCountsRuns) {
   Case c = small_case(false);
   c.group.buffers[0].layout = {{0, 0, 1}, {1, 0, 2}, {1, 2, 1}};
   EXPECT_TRUE(has_blocked_side(c.dma, c.group));
-  const auto descriptors = expand(clip(c.dma, c.group, c.program, std::vector<int64_t>{0, 1, 1, 0, 0, 0}, nullptr), engine(2));
+  const auto descriptors =
+      expand(clip(c.dma, c.group, c.program, std::vector<int64_t>{0, 1, 1, 0, 0, 0}, nullptr), engine(2));
   ASSERT_EQ(descriptors.size(), 1u);
   EXPECT_EQ(descriptors[0].block, 24);
   EXPECT_EQ(descriptors[0].blocks, 5);
@@ -142,7 +149,8 @@ std::map<int64_t, int64_t> naive(const Case& c, const std::vector<int64_t>& env,
         continue;
       }
       const std::vector<int64_t> coordinate = {local.index[0].eval(at), local.index[1].eval(at)};
-      const int64_t to = buffer.offset + local.slot.eval(at) * buffer.slot_bytes + 4 * buffer.element_offset(coordinate);
+      const int64_t to =
+          buffer.offset + local.slot.eval(at) * buffer.slot_bytes + 4 * buffer.element_offset(coordinate);
       for (int64_t b = 0; b < 4; ++b) {
         out[20 + 4 * (y * 7 + x) + b] = to + b;
       }
@@ -153,7 +161,9 @@ std::map<int64_t, int64_t> naive(const Case& c, const std::vector<int64_t>& env,
 
 TEST(DmaExpand, RandomBoxesEqualTheDefinition) {
   std::mt19937 random(7);
-  const auto pick = [&](int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random); };
+  const auto pick = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
   for (int round = 0; round < 4000; ++round) {
     const bool put = pick(0, 1) == 1;
     Case c = small_case(put);

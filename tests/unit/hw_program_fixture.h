@@ -34,7 +34,8 @@ inline Machine program_test_machine() {
   return m;
 }
 
-/// A padded 1-d convolution on four cores in tiles of 8 of 30 positions: double-buffered loads, a kernel, a masked store.
+/// A padded 1-d convolution on four cores in tiles of 8 of 30 positions: double-buffered loads, a kernel, a masked
+/// store.
 inline const char* program_test_text() {
   return R"(program toy_net machine toy arena 256 weights 128
 tensor x f32[30] arena 0

@@ -22,7 +22,8 @@ std::string replace(std::string text, const std::string& from, const std::string
 }
 
 /// The messages of verify() after one edit of the fixture.
-std::string verify_edited(const std::string& from, const std::string& to, const Machine& machine = program_test_machine()) {
+std::string verify_edited(const std::string& from, const std::string& to,
+                          const Machine& machine = program_test_machine()) {
   const Program program = parse(replace(program_test_text(), from, to), machine);
   const Status status = verify(program, machine);
   return status.ok() ? "ok" : to_string(status.diags());
@@ -53,7 +54,9 @@ TEST(ProgramText, EveryFieldSurvives) {
   Program program;
   program.model = "m \"quoted\"\n";
   program.machine = "toy";
-  program.tensors = {{"same", DType::I64, {}, Space::Arena, 8}, {"same", DType::Bool, {2, 0}, Space::Arena, 0}, {"", DType::F16, {1}, Space::Arena, 0}};
+  program.tensors = {{"same", DType::I64, {}, Space::Arena, 8},
+                     {"same", DType::Bool, {2, 0}, Space::Arena, 0},
+                     {"", DType::F16, {1}, Space::Arena, 0}};
   program.inputs = {0, 2};
   program.outputs = {1};
   Group group;
@@ -67,8 +70,11 @@ TEST(ProgramText, EveryFieldSurvives) {
   leaf.dims = {{1, Affine(4), 4, te::DimKind::Par}, {2, Affine::var(0), 9, te::DimKind::Scan}};
   leaf.write = view;
   leaf.reads = {{view, kNone, kNone}, {view, 1, 0}};
-  leaf.body = {{te::Op::Const, DType::I64, -1, -1, -1, 0, -9}, {te::Op::Index, DType::I64, -1, -1, -1, 0, 1},
-               {te::Op::Add, DType::I64, 0, 1}, {te::Op::Const, DType::F32, -1, -1, -1, -0.0, 0}, {te::Op::Select, DType::I64, 2, 1, 0}};
+  leaf.body = {{te::Op::Const, DType::I64, -1, -1, -1, 0, -9},
+               {te::Op::Index, DType::I64, -1, -1, -1, 0, 1},
+               {te::Op::Add, DType::I64, 0, 1},
+               {te::Op::Const, DType::F32, -1, -1, -1, -0.0, 0},
+               {te::Op::Select, DType::I64, 2, 1, 0}};
   leaf.index_base = {Affine(0), Affine::var(1, 2)};
   KernelInstr gather;
   gather.kind = KernelOp::Load;
@@ -176,17 +182,23 @@ TEST(PipeOf, EveryLeaf) {
   EXPECT_EQ(pipe_of(Node{Barrier{}}, group, machine), kNone);
 }
 
-TEST(Verify, FixtureIsRight) { EXPECT_EQ(verify_edited("barrier", "barrier"), "ok"); }
+TEST(Verify, FixtureIsRight) {
+  EXPECT_EQ(verify_edited("barrier", "barrier"), "ok");
+}
 
 TEST(Verify, Declarations) {
   EXPECT_THAT(verify_edited("offset 160 slot 32", "offset 4000 slot 32"),
               HasSubstr("1 slots of 32 bytes at offset 4000 exceed the 4000 usable bytes of memory 'ldm'"));
-  EXPECT_THAT(verify_edited("offset 160 slot 32", "offset 96 slot 32"), HasSubstr("inside buffer 'xb', which ends at 128"));
-  EXPECT_THAT(verify_edited("offset 160 slot 32", "offset 168 slot 32"), HasSubstr("must be multiples of the 32 bytes"));
-  EXPECT_THAT(verify_edited("copies 2 offset 0 slot 64", "copies 2 offset 0 slot 32"), HasSubstr("less than the 12 elements"));
+  EXPECT_THAT(verify_edited("offset 160 slot 32", "offset 96 slot 32"),
+              HasSubstr("inside buffer 'xb', which ends at 128"));
+  EXPECT_THAT(verify_edited("offset 160 slot 32", "offset 168 slot 32"),
+              HasSubstr("must be multiples of the 32 bytes"));
+  EXPECT_THAT(verify_edited("copies 2 offset 0 slot 64", "copies 2 offset 0 slot 32"),
+              HasSubstr("less than the 12 elements"));
   EXPECT_THAT(verify_edited("pitch [12]", "pitch [9]"), HasSubstr("pitch 9 of dim 0 is less than its extent 10"));
   EXPECT_THAT(verify_edited("pitch [12]", "layout [0:4/4, 0:4/1]"), "ok");
-  EXPECT_THAT(verify_edited("pitch [12]", "layout [0:2/4, 0:4/1]"), HasSubstr("the layout covers 8 of the 10 positions"));
+  EXPECT_THAT(verify_edited("pitch [12]", "layout [0:2/4, 0:4/1]"),
+              HasSubstr("the layout covers 8 of the 10 positions"));
   EXPECT_THAT(verify_edited("pitch [12]", "layout [0:4/8, 0:4/1]"), HasSubstr("leave a gap or overlap at divisor 8"));
   EXPECT_THAT(verify_edited("y f32[30] arena 128", "y f32[30] arena 140"), HasSubstr("outside its space of 256 bytes"));
   EXPECT_THAT(verify_edited("machine toy", "machine tay"), HasSubstr("was made for chip 'tay'"));
@@ -194,14 +206,19 @@ TEST(Verify, Declarations) {
 
 TEST(Verify, Bounds) {
   // The last tile reaches x[30] when nothing pads it: 8*3 + 7 + 1 - 1.
-  EXPECT_THAT(verify_edited("pad 0 reply", "reply"), HasSubstr("index 0 of tensor 'x' reaches -1, the least allowed is 0 with core = 0, t = 0"));
-  EXPECT_THAT(verify_edited("8*t + j - 1] -> xb{s}[j] over (j:n + 2 max 10) pad 0", "8*t + j] -> xb{s}[j] over (j:n max 10)"), "ok");
+  EXPECT_THAT(verify_edited("pad 0 reply", "reply"),
+              HasSubstr("index 0 of tensor 'x' reaches -1, the least allowed is 0 with core = 0, t = 0"));
+  EXPECT_THAT(
+      verify_edited("8*t + j - 1] -> xb{s}[j] over (j:n + 2 max 10) pad 0", "8*t + j] -> xb{s}[j] over (j:n max 10)"),
+      "ok");
   EXPECT_THAT(verify_edited("8*t + j - 1] -> xb{s}[j] over (j:n + 2 max 10) pad 0", "8*t + j] -> xb{s}[j] over (j:8)"),
               HasSubstr("index 0 of tensor 'x' reaches 31, the most allowed is 29 with core = 3, t = 3"));
-  EXPECT_THAT(verify_edited("xb{s}[i + k]", "xb{s}[i + k + 1]"), HasSubstr("index 0 of buffer 'xb' reaches 10, the most allowed is 9"));
+  EXPECT_THAT(verify_edited("xb{s}[i + k]", "xb{s}[i + k + 1]"),
+              HasSubstr("index 0 of buffer 'xb' reaches 10, the most allowed is 9"));
   EXPECT_THAT(verify_edited("xb{s}[i + k]", "xb{t}[i + k]"), HasSubstr("the slot of buffer 'xb' reaches 2"));
   EXPECT_THAT(verify_edited("wait xb.in[s]", "wait xb.in[t]"), HasSubstr("the slot of channel 'xb.in' reaches 2"));
-  EXPECT_THAT(verify_edited("j:n + 2 max 10", "j:n + 2 max 9"), HasSubstr("the extent of j reaches 10, the most allowed is 9"));
+  EXPECT_THAT(verify_edited("j:n + 2 max 10", "j:n + 2 max 9"),
+              HasSubstr("the extent of j reaches 10, the most allowed is 9"));
   // A guard that excludes the bad iterations is respected.
   EXPECT_THAT(verify_edited("if n - 1, -t + 3 {", "if n - 8 { fill core yb[i + 0] = 1 over (i:n max 8)"), "ok");
   EXPECT_THAT(verify_edited("if n - 1, -t + 3 {", "if n - 8 { fill core yb[i + t] = 1 over (i:n max 8)"),
@@ -211,31 +228,40 @@ TEST(Verify, Bounds) {
 TEST(Verify, Structure) {
   EXPECT_THAT(verify_edited("wait out[0]", "barrier"), HasSubstr("channel 'out': error: has no wait"));
   EXPECT_THAT(verify_edited("reply out[0]", ""), HasSubstr("needs a reply channel"));
-  EXPECT_THAT(verify_edited("let s = mod(t, 2)", "let i = mod(t, 2)"), HasSubstr("variable 's' is used where it has no value"));
-  EXPECT_THAT(verify_edited("let s = mod(t, 2)", "let s = mod(t, n)"), HasSubstr("a divisor must be a positive constant"));
+  EXPECT_THAT(verify_edited("let s = mod(t, 2)", "let i = mod(t, 2)"),
+              HasSubstr("variable 's' is used where it has no value"));
+  EXPECT_THAT(verify_edited("let s = mod(t, 2)", "let s = mod(t, n)"),
+              HasSubstr("a divisor must be a positive constant"));
   EXPECT_THAT(verify_edited("let s = mod(t, 2)", "let t = mod(t, 2)"), HasSubstr("variable 't' is bound already"));
-  EXPECT_THAT(verify_edited("dma ldm_dram yb", "dma dram_ldm yb"), HasSubstr("does not join the memories of its two sides"));
+  EXPECT_THAT(verify_edited("dma ldm_dram yb", "dma dram_ldm yb"),
+              HasSubstr("does not join the memories of its two sides"));
   EXPECT_THAT(verify_edited("@y[8*t + i]", "@y[8*t + i, 0]"), HasSubstr("tensor 'y' has 1 dims, its view 2"));
-  EXPECT_THAT(verify_edited("f32 load 1, f32 mul 0 1", "f64 load 1, f32 mul 0 0"), HasSubstr("loads a f64 from read 1"));
+  EXPECT_THAT(verify_edited("f32 load 1, f32 mul 0 1", "f64 load 1, f32 mul 0 0"),
+              HasSubstr("loads a f64 from read 1"));
   EXPECT_THAT(verify_edited("k:3 red", "k:3"), "ok");
-  EXPECT_THAT(verify_edited("write yb[i] sum", "write yb[i]"), HasSubstr("dim 'k' is reduced, but the leaf does not accumulate"));
+  EXPECT_THAT(verify_edited("write yb[i] sum", "write yb[i]"),
+              HasSubstr("dim 'k' is reduced, but the leaf does not accumulate"));
   EXPECT_THAT(verify_edited("step 4 {\n    let", "step 0 {\n    let"), HasSubstr("step 0 is not positive"));
 }
 
 TEST(Verify, Kernel) {
-  EXPECT_THAT(verify_edited("kernel [3 f32x4, 3 f32]", "kernel [3 f32x4, f32]"), HasSubstr("register 4 does not exist"));
+  EXPECT_THAT(verify_edited("kernel [3 f32x4, 3 f32]", "kernel [3 f32x4, f32]"),
+              HasSubstr("register 4 does not exist"));
   EXPECT_THAT(verify_edited("r1 = load f32x4 read 0", "r1 = load f32x4 read 2"), HasSubstr("read 2 does not exist"));
   EXPECT_THAT(verify_edited("r1 = load f32x4 read 0 [v + k]", "r1 = load f32x4 read 0 [v + k + 9]"),
               HasSubstr("an access at element 9 or later, of 12"));
-  EXPECT_THAT(verify_edited("op fma f32x4 r1 r2 r0\n          }", "op fma f32x4 r1 r2 r4\n          }"), HasSubstr("read before it is written"));
+  EXPECT_THAT(verify_edited("op fma f32x4 r1 r2 r0\n          }", "op fma f32x4 r1 r2 r4\n          }"),
+              HasSubstr("read before it is written"));
   EXPECT_THAT(verify_edited("for v = 0 to n step 4", "for v = resume to n step 4"), HasSubstr("resumes a variable"));
-  EXPECT_THAT(verify_edited("r2 = loadsplat f32x4", "r2 = loadsplat f32"), HasSubstr("another type or number of lanes"));
+  EXPECT_THAT(verify_edited("r2 = loadsplat f32x4", "r2 = loadsplat f32"),
+              HasSubstr("another type or number of lanes"));
 }
 
 TEST(Verify, DmaAlignment) {
   Machine machine = program_test_machine();
   machine.dma[0].align = 32;
-  EXPECT_THAT(verify_edited("barrier", "barrier", machine), HasSubstr("is not a multiple of the 32 that engine 'dma' requires"));
+  EXPECT_THAT(verify_edited("barrier", "barrier", machine),
+              HasSubstr("is not a multiple of the 32 that engine 'dma' requires"));
 }
 
 TEST(Verify, Intrinsic) {
@@ -257,7 +283,8 @@ buffer c l0 f32[64] copies 1 offset 256 slot 256
   EXPECT_EQ(message("i", "i"), "ok");
   EXPECT_THAT(message("params (16)", "params (17)"), HasSubstr("parameter 'm' is 17, not a multiple of 2"));
   EXPECT_THAT(message("params (16)", "params (20*i + 2)"), "ok");
-  EXPECT_THAT(message("params (16)", "params (20*i + 6)"), HasSubstr("parameter 'm' reaches 66, the most allowed is 64"));
+  EXPECT_THAT(message("params (16)", "params (20*i + 6)"),
+              HasSubstr("parameter 'm' reaches 66, the most allowed is 64"));
   EXPECT_THAT(message("a[16*i + j]", "a[17*i + j]"), HasSubstr("index 0 of buffer 'a' reaches 66"));
   EXPECT_THAT(message("buffer a l0", "buffer a ldm"), HasSubstr("operand 'a' must lie in memory 'l0'"));
   EXPECT_THAT(message("(a[16*i + j], c", "(a[16*i + j], a[0], c"), HasSubstr("has 3 operands and 1 parameters"));

@@ -1,4 +1,5 @@
-// A leaf on random memory: direct evaluation of its statement, and an interpreter of its kernel that checks every access.
+// A leaf on random memory: direct evaluation of its statement, and an interpreter of its kernel that checks every
+// access.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -107,7 +108,7 @@ class LeafReference {
  private:
   void over(size_t d, te::DimKind kind) {
     if (d == leaf_.dims.size()) {
-      kind == te::DimKind::Par && leaf_.accumulate ? over(0, te::DimKind::Red) : point();
+      kind == te::DimKind::Par&& leaf_.accumulate ? over(0, te::DimKind::Red) : point();
       return;
     }
     const hw::BoxDim& dim = leaf_.dims[d];
@@ -152,7 +153,8 @@ class LeafReference {
         value.i = leaf_.index_base[d].eval(env_) + env_[static_cast<size_t>(leaf_.dims[d].var)];
       } else {
         const int typed = node.op == te::Op::Select ? node.b : node.a;
-        value = te::apply(node, leaf_.body[static_cast<size_t>(typed)].type, operand(node.a), operand(node.b), operand(node.c));
+        value = te::apply(node, leaf_.body[static_cast<size_t>(typed)].type, operand(node.a), operand(node.b),
+                          operand(node.c));
       }
       values.push_back(value);
     }
@@ -176,9 +178,12 @@ class LeafReference {
       const te::ScalarNode& root = leaf_.body.back();
       if (leaf_.monoid == te::Monoid::Sum && root.op == te::Op::Mul && is_float(root.type)) {
         body(leaf_.body.size() - 1);
-        value = te::apply({te::Op::Fma, buffer.type}, buffer.type, last_[static_cast<size_t>(root.a)], last_[static_cast<size_t>(root.b)], acc);
+        value = te::apply({te::Op::Fma, buffer.type}, buffer.type, last_[static_cast<size_t>(root.a)],
+                          last_[static_cast<size_t>(root.b)], acc);
       } else {
-        const te::Op op = leaf_.monoid == te::Monoid::Sum ? te::Op::Add : leaf_.monoid == te::Monoid::Max ? te::Op::Max : te::Op::Min;
+        const te::Op op = leaf_.monoid == te::Monoid::Sum   ? te::Op::Add
+                          : leaf_.monoid == te::Monoid::Max ? te::Op::Max
+                                                            : te::Op::Min;
         value = te::apply({op, buffer.type}, buffer.type, acc, body(leaf_.body.size()), {});
       }
     }
@@ -195,7 +200,8 @@ class LeafReference {
 /// The kernel, instruction by instruction.
 class KernelInterpreter {
  public:
-  KernelInterpreter(const hw::Compute& leaf, const hw::Group& group, const hw::Machine& machine, LeafMemory& memory, std::vector<int64_t> env)
+  KernelInterpreter(const hw::Compute& leaf, const hw::Group& group, const hw::Machine& machine, LeafMemory& memory,
+                    std::vector<int64_t> env)
       : leaf_(leaf), group_(group), machine_(machine), memory_(memory), env_(std::move(env)) {
     for (const hw::KernelRegister& reg : leaf.kernel.registers) {
       registers_.emplace_back(static_cast<size_t>(reg.lanes));
@@ -220,7 +226,9 @@ class KernelInterpreter {
   }
 
   const hw::KernelRegister& info(int r) const { return leaf_.kernel.registers.at(static_cast<size_t>(r)); }
-  te::Value lane(int r, int l) const { return registers_.at(static_cast<size_t>(r)).at(static_cast<size_t>(info(r).lanes == 1 ? 0 : l)); }
+  te::Value lane(int r, int l) const {
+    return registers_.at(static_cast<size_t>(r)).at(static_cast<size_t>(info(r).lanes == 1 ? 0 : l));
+  }
 
   /// First element of an access; fails the test when one of `width` elements is outside the slot.
   int64_t element(const hw::KernelInstr& instr, int64_t width, int& object) {
@@ -247,18 +255,32 @@ class KernelInterpreter {
     std::string name = "move";
     DType type = instr.type;
     switch (instr.kind) {
-      case KernelOp::Const: name = "const"; break;
-      case KernelOp::Index: name = "index"; break;
-      case KernelOp::Load: name = instr.aligned ? "load" : "loadu"; break;
-      case KernelOp::LoadSplat: name = "load_splat"; break;
-      case KernelOp::Store: name = instr.aligned ? "store" : "storeu"; break;
-      case KernelOp::Splat: name = "splat"; break;
-      case KernelOp::Move: break;
+      case KernelOp::Const:
+        name = "const";
+        break;
+      case KernelOp::Index:
+        name = "index";
+        break;
+      case KernelOp::Load:
+        name = instr.aligned ? "load" : "loadu";
+        break;
+      case KernelOp::LoadSplat:
+        name = "load_splat";
+        break;
+      case KernelOp::Store:
+        name = instr.aligned ? "store" : "storeu";
+        break;
+      case KernelOp::Splat:
+        name = "splat";
+        break;
+      case KernelOp::Move:
+        break;
       case KernelOp::Compute:
         name = te::name_of(instr.op);
         type = instr.op >= te::Op::Lt && instr.op <= te::Op::Ne ? info(instr.src[0]).type : instr.type;
     }
-    EXPECT_NE(machine_.vector.find(name, type, instr.lanes), nullptr) << name << " of " << name_of(type) << " x " << instr.lanes;
+    EXPECT_NE(machine_.vector.find(name, type, instr.lanes), nullptr)
+        << name << " of " << name_of(type) << " x " << instr.lanes;
   }
 
   void run(const hw::KernelInstr& instr) {
@@ -281,14 +303,26 @@ class KernelInterpreter {
     for (int l = 0; l < instr.lanes; ++l) {
       te::Value& value = out[static_cast<size_t>(l)];
       switch (instr.kind) {
-        case KernelOp::Const: value = {instr.number, instr.integer}; break;
-        case KernelOp::Index: value.i = instr.offset.eval(env_); break;
+        case KernelOp::Const:
+          value = {instr.number, instr.integer};
+          break;
+        case KernelOp::Index:
+          value.i = instr.offset.eval(env_);
+          break;
         case KernelOp::Load:
-        case KernelOp::LoadSplat: value = te::load_element(instr.type, memory_.slot(object), at + (splat ? 0 : l)); break;
-        case KernelOp::Splat: value = lane(instr.src[0], 0); break;
-        case KernelOp::Move: value = lane(instr.src[0], l); break;
-        case KernelOp::Store: break;
-        case KernelOp::Compute: value = compute(instr, l);
+        case KernelOp::LoadSplat:
+          value = te::load_element(instr.type, memory_.slot(object), at + (splat ? 0 : l));
+          break;
+        case KernelOp::Splat:
+          value = lane(instr.src[0], 0);
+          break;
+        case KernelOp::Move:
+          value = lane(instr.src[0], l);
+          break;
+        case KernelOp::Store:
+          break;
+        case KernelOp::Compute:
+          value = compute(instr, l);
       }
     }
     registers_[static_cast<size_t>(instr.dst)] = std::move(out);

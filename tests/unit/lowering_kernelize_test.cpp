@@ -1,4 +1,5 @@
-// Kernels against the statements that they come from: named shapes and random leaves on two chips, bit for bit, guards included.
+// Kernels against the statements that they come from: named shapes and random leaves on two chips, bit for bit, guards
+// included.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +22,9 @@ struct Case {
   std::vector<int64_t> outer = {0, 0, 0};
 };
 
-Affine var(int v) { return Affine::var(v); }
+Affine var(int v) {
+  return Affine::var(v);
+}
 
 /// Buffers of the exact size that the accesses reach, with `pad` extra elements in each row.
 int add_buffer(Case& c, DType type, const std::vector<int64_t>& shape, int64_t pad, int64_t& offset, int64_t align) {
@@ -324,10 +327,16 @@ class RandomLeaf {
     std::vector<Affine> index;
     for (const int d : all) {
       switch (pick(0, 5)) {
-        case 0: break;                                            // broadcast
-        case 1: index.push_back(0); break;
-        case 2: index.push_back(var(d) * pick(1, 2) + Affine(pick(0, 4))); break;
-        default: index.push_back(var(d));
+        case 0:
+          break;  // broadcast
+        case 1:
+          index.push_back(0);
+          break;
+        case 2:
+          index.push_back(var(d) * pick(1, 2) + Affine(pick(0, 4)));
+          break;
+        default:
+          index.push_back(var(d));
       }
     }
     // A window along the last dim of the write, as convolutions have.
@@ -349,7 +358,8 @@ class RandomLeaf {
           values.push_back(b.body.select(b.body.binary(pick(0, 1) == 0 ? Op::Lt : Op::Eq, any(), any()), any(), any()));
           break;
         case 1:
-          values.push_back(b.body.binary(Op::Add, any(), is_float(type_) ? b.body.constant(type_, 0.25) : b.body.integer(type_, 3)));
+          values.push_back(
+              b.body.binary(Op::Add, any(), is_float(type_) ? b.body.constant(type_, 0.25) : b.body.integer(type_, 3)));
           break;
         case 2:
           values.push_back(b.body.unary(Op::Neg, any()));
@@ -371,7 +381,8 @@ TEST(Kernelize, RandomLeaves) {
     for (const bool wide : {false, true}) {
       const hw::Machine machine = vector_machine(wide);
       const Case c = RandomLeaf(seed).make(machine);
-      if (std::any_of(c.group.buffers.begin(), c.group.buffers.end(), [](const hw::Buffer& b) { return b.slot_bytes > (1 << 20); })) {
+      if (std::any_of(c.group.buffers.begin(), c.group.buffers.end(),
+                      [](const hw::Buffer& b) { return b.slot_bytes > (1 << 20); })) {
         continue;
       }
       vectors += check(c, machine, seed).vector_instructions > 0 ? 1 : 0;
@@ -380,7 +391,7 @@ TEST(Kernelize, RandomLeaves) {
       }
     }
   }
-  EXPECT_GT(vectors, 250);   // the generator reaches vector code often enough to mean something
+  EXPECT_GT(vectors, 250);  // the generator reaches vector code often enough to mean something
 }
 
 }  // namespace

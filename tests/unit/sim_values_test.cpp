@@ -154,6 +154,10 @@ channel y.free flag store -> vector slots 2 initial 1
     dma l1_to_dram yb{s}[i] -> @y[96*core + 16*t + i] over (i:16)
     signal y.free[s]
   }
+  wait x.free[0]
+  wait x.free[1]
+  wait y.free[0]
+  wait y.free[1]
   barrier
 }
 group swap kind map tile "i:96" flops 0 bound 0 nodes [] intrinsics []

@@ -36,17 +36,19 @@ char *shim_ldm_address(const shim_slave *s, int region, long offset) {
   return (region == REGION_STATICS ? s->statics : region == REGION_HEAP ? s->heap : s->stack) + offset;
 }
 
-/* First fit over blocks kept in address order; NULL when LDM is full. */
+/* First fit over blocks kept in address order, with a header's room before each, as a real allocator has: public programs write a
+ * word in front of a block and get away with it. NULL when LDM is full. */
+#define HEADER 32
 void *ldm_malloc(size_t bytes) {
   shim_slave *s = shim_self("ldm_malloc");
   const size_t need = bytes == 0 ? 32 : (bytes + 31) & ~(size_t)31;
-  size_t at = 0;
+  size_t at = HEADER;
   int i, k;
   if (s->blocks == SHIM_BLOCKS) {
     shim_die(s, "ldm_malloc: more than %d live blocks", SHIM_BLOCKS);
   }
-  for (i = 0; i < s->blocks && s->block[i].start - at < need; ++i) {
-    at = s->block[i].start + ((s->block[i].bytes + 31) & ~(size_t)31);
+  for (i = 0; i < s->blocks && s->block[i].start < at + need + HEADER; ++i) {
+    at = s->block[i].start + ((s->block[i].bytes + 31) & ~(size_t)31) + HEADER;
   }
   if (need > s->heap_bytes || at > s->heap_bytes - need) {
     return NULL;

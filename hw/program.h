@@ -11,7 +11,7 @@
 //            Async engine: returns at once, the data moves at any time until a Wait on (channel, channel_slot). Pipe and Core engines: in order.
 //   Fill     every element of the box of a buffer = value.
 //   Compute  for every point of dims (lexicographic over Red dims in their order): Map: write = body; accumulate: write = monoid(write, body), Sum over a
-//            float Mul being write = fma(a, b, write). No access may be outside its object.
+//            float Mul being write = write + s, with s summed from zero over the leaf's points by s = fma(a, b, s). No access may be outside its object.
 //   Intrin   one call of Machine::intrinsics[intrinsic] on views of buffers.
 //   Signal / Wait  on a slot of a channel. Reply channels are signalled by the Dmas that name them, and Wait blocks until every Dma that this core has
 //            issued on (channel, slot) is complete. Flag channels count tokens: Signal adds one when the pipe reaches it, Wait takes one.

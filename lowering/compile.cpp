@@ -109,7 +109,7 @@ class Compiler {
   }
 
   Result<hw::Group> plan_and_lower(const GroupAnalysis& group) {
-    DLCC_TRY(TilePlan plan, choose_plan(group, context_));
+    DLCC_TRY(TilePlan plan, options_.plan_for ? options_.plan_for(group) : choose_plan(group, context_));
     const auto tensor_of = [&](int module_tensor) { return program_tensor(module_tensor); };
     Result<hw::Group> lowered = lower(group, plan, tensor_of, context_);
     if (!lowered.ok() && plan.double_buffer) {
@@ -118,6 +118,9 @@ class Compiler {
       lowered = lower(group, plan, tensor_of, context_);
     }
     if (lowered.ok()) {
+      if (options_.after_group) {
+        options_.after_group(group, plan, *lowered, tensor_of);
+      }
       lowered->info.bound_cycles = bound_cycles(group, context_.machine);
       if (!out_.program.groups.empty()) {
         lowered->body.insert(lowered->body.begin(), hw::Node{hw::Barrier{}});

@@ -93,6 +93,7 @@ class GroupEmitter {
     std::vector<Affine> point;                  // lo + var, by dim
   };
   Iteration iterate(Scope& scope, int stmt, bool with_reductions);
+  void compute_leaf(Scope& scope, int stmt, Iteration at, const SlotOf& slot_of);
   std::vector<Affine> write_index(Scope& scope, int stmt, const Iteration& at) const;
   std::vector<Affine> load_origin(Scope& scope, const Load& load);
   hw::View read_view(Scope& scope, int stmt, int read, const Iteration& at, const SlotOf& slot_of);

@@ -124,8 +124,28 @@ void GroupEmitter::fill_identity(Scope& scope, int id, const SlotOf& slot_of) {
 
 void GroupEmitter::compute(Scope& scope, int id, const SlotOf& slot_of) {
   const te::Stmt& stmt = group_.stmts[static_cast<size_t>(id)];
-  const int target = buffers_.of_stmt[static_cast<size_t>(id)];
   Iteration at = iterate(scope, id, true);
+  const auto is_red = [](const te::Dim& dim) { return dim.kind == te::DimKind::Red; };
+  const auto first_red = static_cast<size_t>(std::find_if(stmt.dims.begin(), stmt.dims.end(), is_red) - stmt.dims.begin());
+  const int64_t block = te::sum_block(stmt);
+  if (block == 0 || at.dims[first_red].max_extent <= block) {
+    compute_leaf(scope, id, std::move(at), slot_of);
+    return;
+  }
+  const Affine extent = at.dims[first_red].extent;
+  const VarId var = new_var(dim_name(stmt, static_cast<int>(first_red)) + ".b");
+  loop(scope, var, 0, let(scope, LetOp::FloorDiv, extent + (block - 1), block), [&](Scope& inner) {
+    at.dims[first_red].extent = let(inner, LetOp::Min, extent - Affine::var(var, block), block);
+    at.dims[first_red].max_extent = block;
+    at.lo[first_red] += Affine::var(var, block);
+    at.point[first_red] += Affine::var(var, block);
+    compute_leaf(inner, id, std::move(at), slot_of);
+  });
+}
+
+void GroupEmitter::compute_leaf(Scope& scope, int id, Iteration at, const SlotOf& slot_of) {
+  const te::Stmt& stmt = group_.stmts[static_cast<size_t>(id)];
+  const int target = buffers_.of_stmt[static_cast<size_t>(id)];
   hw::Compute leaf;
   leaf.name = stmt.name;
   leaf.pipe = pipe_of_stmt(id);

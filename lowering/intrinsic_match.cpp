@@ -172,7 +172,9 @@ class Matcher {
   void assign(int intrinsic_id, std::vector<int>& chosen, std::vector<IntrinsicMatch>& found) {
     const size_t axis = chosen.size();
     if (axis == intrinsic_.semantics.axes.size()) {
-      found.push_back({intrinsic_id, chosen, operand_to_read_});
+      if (axes_are_separate(chosen)) {
+        found.push_back({intrinsic_id, chosen, operand_to_read_});
+      }
       return;
     }
     bool any = false;
@@ -190,6 +192,19 @@ class Matcher {
       assign(intrinsic_id, chosen, found);
       chosen.pop_back();
     }
+  }
+
+  /// No index of an operand runs along two axes at once (a window over itself): no transfer could cut such a box.
+  bool axes_are_separate(const std::vector<int>& chosen) const {
+    for (size_t o = 0; o < intrinsic_.operands.size(); ++o) {
+      for (const te::Affine& index : stmt_index(static_cast<int>(o))) {
+        const auto along = [&](int dim) { return dim >= 0 && index.depends_on(dim); };
+        if (std::count_if(chosen.begin(), chosen.end(), along) > 1) {
+          return false;
+        }
+      }
+    }
+    return true;
   }
 
   int64_t smallest_extent(size_t axis) const {

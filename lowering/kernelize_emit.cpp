@@ -196,13 +196,29 @@ class KernelEmitter {
     }
     std::vector<int> accumulators;
     for (const Instance& at : copies) {
-      KernelInstr instr = access_instr(KernelOp::Load, form_.write(), -1, at, lanes_);
-      accumulators.push_back(emit(instr, frames_.size() - 1, instr.aligned ? "load" : "loadu", form_.write().type));
+      accumulators.push_back(form_.fma() ? constant(zero(), lanes_, frames_.size() - 1) : load_result(at));
     }
     over_red(0, copies, accumulators);
     for (size_t c = 0; c < copies.size(); ++c) {
-      store(copies[c], accumulators[c]);
+      store(copies[c], form_.fma() ? plus_result(copies[c], accumulators[c]) : accumulators[c]);
     }
+  }
+
+  te::ScalarNode zero() const { return {.op = Op::Const, .type = form_.write().type}; }
+
+  int load_result(const Instance& at) {
+    KernelInstr instr = access_instr(KernelOp::Load, form_.write(), -1, at, lanes_);
+    return emit(instr, frames_.size() - 1, instr.aligned ? "load" : "loadu", form_.write().type);
+  }
+
+  /// A fused sum starts from zero; what was in the buffer is added once.
+  int plus_result(const Instance& at, int sum) {
+    KernelInstr instr;
+    instr.op = Op::Add;
+    instr.type = form_.write().type;
+    instr.lanes = lanes_;
+    instr.src = {load_result(at), sum, -1};
+    return emit(instr, frames_.size() - 1, te::name_of(Op::Add), instr.type);
   }
 
   void over_red(size_t i, std::vector<Instance>& copies, const std::vector<int>& accumulators) {

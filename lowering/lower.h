@@ -19,6 +19,10 @@ Result<hw::Group> lower(const GroupAnalysis& group, const TilePlan& plan, const 
 struct CompileOptions {
   /// Called after each stage with its name ("canonicalise", "fuse", "plan", "lower", "kernelize", "arena") and a printer of its text form.
   std::function<void(const std::string& pass, const std::function<std::string()>& text)> after_pass;
+  /// The plan of each group instead of choose_plan's. A plan that does not fit is refused like any other.
+  std::function<Result<TilePlan>(const GroupAnalysis& group)> plan_for;
+  /// Called with each group that fits, as lower() made it, and its mapping from GroupTensor::module_tensor to program tensors.
+  std::function<void(const GroupAnalysis& group, const TilePlan& plan, const hw::Group& lowered, const std::function<int(int)>& tensor_of)> after_group;
 };
 
 /// Weight tensors of the program and where their bytes come from, in weights.bin order.

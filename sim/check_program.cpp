@@ -140,8 +140,11 @@ class GroupChecker {
     }
   }
 
-  /// What clipping a box relies on.
+  /// What clipping a box to a tensor relies on.
   void check_separable(const hw::View& view, const std::vector<hw::BoxDim>& box) {
+    if (view.kind != hw::ObjectKind::Tensor) {
+      return;
+    }
     for (const te::Affine& index : view.index) {
       int dims = 0;
       for (const hw::BoxDim& dim : box) {

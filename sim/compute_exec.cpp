@@ -254,13 +254,20 @@ void ComputeCode::run_block(Work& work, int64_t first_lane, int lanes) const {
   work.acc.resize(kColumnLanes);
   work.acc_f32.resize(kColumnLanes);
   for (int l = 0; l < lanes; ++l) {
-    work.acc[static_cast<size_t>(l)] = te::load_element(write_type_, data, first + l * stride);
+    work.acc[static_cast<size_t>(l)] = fma_ ? te::Value{} : te::load_element(write_type_, data, first + l * stride);
     work.acc_f32[static_cast<size_t>(l)] = static_cast<float>(work.acc[static_cast<size_t>(l)].f);
   }
   do {
     evaluate(work, first_lane, lanes);
     combine(work, lanes);
   } while (work.advance(work.red, work.red_point));
+  if (fma_) {
+    for (int l = 0; l < lanes; ++l) {   // the leaf's own sum is complete: add it to what was there
+      const te::ScalarNode add{.op = te::Op::Add, .type = write_type_};
+      te::Value& sum = work.acc[static_cast<size_t>(l)];
+      sum = te::apply(add, write_type_, te::load_element(write_type_, data, first + l * stride), sum, {});
+    }
+  }
   for (int l = 0; l < lanes; ++l) {
     const auto at = static_cast<size_t>(l);
     te::store_element(write_type_, data, first + l * stride, native ? te::Value{.f = static_cast<double>(work.acc_f32[at])} : work.acc[at]);

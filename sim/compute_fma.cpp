@@ -8,19 +8,20 @@
 namespace dlcc::sim {
 namespace {
 
-constexpr int64_t kChunk = 1024;   // reduction points at a time: the packed factors stay in the host's cache
-
 /// A factor's data along lanes, rows and reduction.
 struct Factor {
   const float* data = nullptr;
   int64_t lane = 0, row = 0;           // strides
-  std::vector<int64_t> offsets;        // of the chunk's reduction points
+  std::vector<int64_t> offsets;        // of the reduction points
   std::vector<float>* packed = nullptr;    // [row][point][lane], when lanes are neither equal nor adjacent
   bool needs_pack() const { return lane != 0 && lane != 1; }
 
   void pack(int slot, const float* at, int lanes) {
-    packed->resize(static_cast<size_t>(kFmaRows * kChunk * kFmaLanes));
-    float* out = &(*packed)[static_cast<size_t>(slot * kChunk * kFmaLanes)];
+    const size_t row_size = offsets.size() * kFmaLanes;
+    if (packed->size() < kFmaRows * row_size) {
+      packed->resize(kFmaRows * row_size);
+    }
+    float* out = &(*packed)[static_cast<size_t>(slot) * row_size];
     for (const int64_t offset : offsets) {
       for (int l = 0; l < lanes; ++l) {
         out[l] = at[offset + l * lane];
@@ -30,15 +31,13 @@ struct Factor {
   }
 };
 
-const std::vector<int64_t>& packed_offsets() {
-  static const std::vector<int64_t> offsets = [] {
-    std::vector<int64_t> list;
-    for (int64_t r = 0; r < kChunk; ++r) {
-      list.push_back(r * kFmaLanes);
-    }
-    return list;
-  }();
-  return offsets;
+/// Where the points of a packed factor lie.
+const int64_t* packed_offsets(size_t points) {
+  thread_local std::vector<int64_t> offsets;
+  while (offsets.size() < points) {
+    offsets.push_back(static_cast<int64_t>(offsets.size()) * kFmaLanes);
+  }
+  return offsets.data();
 }
 
 struct Axis {
@@ -64,17 +63,11 @@ class FmaWork {
   void run() {
     std::vector<int64_t> red_point(red_.size(), 0);
     int64_t oa = 0, ob = 0;
-    bool more = true;
-    while (more) {
-      a_.offsets.clear();
-      b_.offsets.clear();
-      while (more && static_cast<int64_t>(a_.offsets.size()) < kChunk) {
-        a_.offsets.push_back(oa);
-        b_.offsets.push_back(ob);
-        more = advance(red_, red_point, nullptr, oa, ob);
-      }
-      run_chunk();
-    }
+    do {
+      a_.offsets.push_back(oa);
+      b_.offsets.push_back(ob);
+    } while (advance(red_, red_point, nullptr, oa, ob));
+    run_points();
   }
 
  private:
@@ -126,7 +119,7 @@ class FmaWork {
     return false;
   }
 
-  void run_chunk() {
+  void run_points() {
     std::vector<int64_t> point(par_.size(), 0);
     int64_t ow = 0, oa = 0, ob = 0;
     do {
@@ -156,7 +149,7 @@ class FmaWork {
   FmaOperand operand(Factor& factor, const float* at, int rows, int lanes) {
     FmaOperand result{};
     result.splat = factor.lane == 0;
-    result.offsets = factor.needs_pack() ? packed_offsets().data() : factor.offsets.data();
+    result.offsets = factor.needs_pack() ? packed_offsets(factor.offsets.size()) : factor.offsets.data();
     for (int q = 0; q < rows; ++q) {
       if (!factor.needs_pack()) {
         result.data[q] = at + q * factor.row;
@@ -166,7 +159,7 @@ class FmaWork {
       if (factor.row != 0) {
         factor.pack(q, at + q * factor.row, lanes);
       }
-      result.data[q] = &(*factor.packed)[static_cast<size_t>(slot * kChunk * kFmaLanes)];
+      result.data[q] = &(*factor.packed)[static_cast<size_t>(slot) * factor.offsets.size() * kFmaLanes];
     }
     return result;
   }
@@ -175,24 +168,14 @@ class FmaWork {
     const FmaOperand fa = operand(a_, a, rows, lanes), fb = operand(b_, b, rows, lanes);
     const auto count = static_cast<int64_t>(a_.offsets.size());
     std::array<float*, kFmaRows> acc{};
-    if (lane_.w == 1) {
-      for (int q = 0; q < rows; ++q) {
-        acc[static_cast<size_t>(q)] = w + q * row_.w;
-      }
-      fma_tile(acc.data(), rows, lanes, fa, fb, count);
-      return;
-    }
-    float buffer[kFmaRows][kFmaLanes] = {};
+    float sums[kFmaRows][kFmaLanes] = {};
     for (int q = 0; q < rows; ++q) {
-      acc[static_cast<size_t>(q)] = buffer[q];
-      for (int l = 0; l < lanes; ++l) {
-        buffer[q][l] = w[q * row_.w + l * lane_.w];
-      }
+      acc[static_cast<size_t>(q)] = sums[q];
     }
     fma_tile(acc.data(), rows, lanes, fa, fb, count);
     for (int q = 0; q < rows; ++q) {
       for (int l = 0; l < lanes; ++l) {
-        w[q * row_.w + l * lane_.w] = buffer[q][l];
+        w[q * row_.w + l * lane_.w] += sums[q][l];
       }
     }
   }

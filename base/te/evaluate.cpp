@@ -144,7 +144,11 @@ void StmtRunner::reduce_strip(int n) {
     return;
   }
   execute_list(program_.strip, n);
-  do {
+  const int64_t block = sum_block(stmt_);
+  Register total = acc_;
+  bool more = true;
+  while (more) {
+    const int64_t before = red_.front();
     execute_list(program_.point, n);
     if (program_.factor_a >= 0) {
       accumulate_fma(type_, registers_[static_cast<size_t>(program_.factor_a)],
@@ -152,7 +156,16 @@ void StmtRunner::reduce_strip(int n) {
     } else {
       accumulate(stmt_.monoid, type_, registers_[static_cast<size_t>(program_.result)], acc_, n);
     }
-  } while (advance(red_, dims_.red_extent));
+    more = advance(red_, dims_.red_extent);
+    if (block > 0 && more && red_.front() != before && red_.front() % block == 0) {
+      accumulate(stmt_.monoid, type_, acc_, total, n);
+      fill(type_, identity_value(stmt_.monoid, type_), acc_, n);
+    }
+  }
+  if (block > 0) {
+    accumulate(stmt_.monoid, type_, acc_, total, n);
+    acc_ = total;
+  }
 }
 
 void StmtRunner::run() {

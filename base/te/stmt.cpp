@@ -1,6 +1,8 @@
 // Statements and modules: element counts, storage roots, monoids.
 #include "base/te/stmt.h"
 
+#include <algorithm>
+
 #include <limits>
 
 #include "base/check.h"
@@ -126,6 +128,21 @@ std::string_view name_of(Monoid monoid) {
       return "or";
   }
   return "?";
+}
+
+int64_t sum_block(const Stmt& stmt) {
+  if (!accumulates_with_fma(stmt.kind, stmt.monoid, stmt.body)) {
+    return 0;
+  }
+  int64_t inner = 1;
+  bool first = true;
+  for (const Dim& dim : stmt.dims) {
+    if (dim.kind == DimKind::Red) {
+      inner *= first ? 1 : dim.extent;
+      first = false;
+    }
+  }
+  return std::max<int64_t>(1, kSumBlock / std::max<int64_t>(inner, 1));
 }
 
 bool accumulates_with_fma(StmtKind kind, Monoid monoid, const ScalarExpr& body) {

@@ -2,7 +2,8 @@
 //   Map:     write[...] = body                              for every point of the Par dims
 //   Reduce:  write[...] = monoid over the Red dims of body, started from the monoid's identity
 // Reduction order, which is part of the meaning: ascending, lexicographic in the order in which the Red dims are listed.
-// Monoid::Sum over a body whose root is Mul(a, b) of a float type accumulates with one rounding: acc = fma(a, b, acc).
+// Monoid::Sum over a body whose root is Mul(a, b) of a float type accumulates with one rounding, acc = fma(a, b, acc), in blocks along the first
+// Red dim (sum_block): each block is summed from zero and then added, which keeps the rounding error of long sums near that of the best libraries.
 // Scan (tuple-state recurrences) and Opaque are reserved; nothing builds them yet.
 #pragma once
 
@@ -88,6 +89,10 @@ double identity_of(Monoid monoid, DType type);
 std::string_view name_of(Monoid monoid);
 /// True for Sum over Mul(a, b) of floats: the accumulation is an Fma.
 bool accumulates_with_fma(StmtKind kind, Monoid monoid, const ScalarExpr& body);
+
+/// Points of the first Red dim that one block of a fused sum covers: about kSumBlock products. 0: the statement is not such a sum.
+constexpr int64_t kSumBlock = 128;
+int64_t sum_block(const Stmt& stmt);
 
 /// Checks the rules stated above (indices in range for every point of the box, types, order, one definition); empty: fine.
 std::vector<std::string> verify(const Module& module);

@@ -14,7 +14,9 @@ using te::ScalarBuilder;
 using Operands = std::vector<int>;
 
 /// A literal of x's type.
-int same(ScalarBuilder& s, int x, double value) { return literal(s, s.type(x), value); }
+int same(ScalarBuilder& s, int x, double value) {
+  return literal(s, s.type(x), value);
+}
 
 double number(OpContext& ctx, const char* attribute, float otherwise) {
   return static_cast<double>(ctx.attr_float(attribute).value_or(otherwise));
@@ -31,7 +33,9 @@ int softplus_of(ScalarBuilder& s, int x) {
   return s.binary(Op::Add, s.binary(Op::Max, x, same(s, x, 0)), log);
 }
 
-int exp_minus_one(ScalarBuilder& s, int x) { return s.binary(Op::Sub, s.unary(Op::Exp, x), same(s, x, 1)); }
+int exp_minus_one(ScalarBuilder& s, int x) {
+  return s.binary(Op::Sub, s.unary(Op::Exp, x), same(s, x, 1));
+}
 
 Result<int> relu(OpContext&, ScalarBuilder& s, const Operands& x) {
   return s.binary(Op::Max, x[0], same(s, x[0], 0));
@@ -89,7 +93,9 @@ Result<int> hard_swish(OpContext&, ScalarBuilder& s, const Operands& x) {
   return s.binary(Op::Mul, x[0], clamp_unit(s, s.binary(Op::Add, scaled, same(s, x[0], 0.5))));
 }
 
-Result<int> softplus(OpContext&, ScalarBuilder& s, const Operands& x) { return softplus_of(s, x[0]); }
+Result<int> softplus(OpContext&, ScalarBuilder& s, const Operands& x) {
+  return softplus_of(s, x[0]);
+}
 
 Result<int> softsign(OpContext&, ScalarBuilder& s, const Operands& x) {
   return s.binary(Op::Div, x[0], s.binary(Op::Add, same(s, x[0], 1), s.unary(Op::Abs, x[0])));
@@ -146,6 +152,8 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> activation_ops() { return kOps; }
+std::span<const OpDef> activation_ops() {
+  return kOps;
+}
 
 }  // namespace dlcc::frontend::ops

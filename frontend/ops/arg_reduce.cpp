@@ -58,6 +58,8 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> arg_reduce_ops() { return kOps; }
+std::span<const OpDef> arg_reduce_ops() {
+  return kOps;
+}
 
 }  // namespace dlcc::frontend::ops

@@ -153,6 +153,8 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> binary_ops() { return kOps; }
+std::span<const OpDef> binary_ops() {
+  return kOps;
+}
 
 }  // namespace dlcc::frontend::ops

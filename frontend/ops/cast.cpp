@@ -49,6 +49,8 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> cast_ops() { return kOps; }
+std::span<const OpDef> cast_ops() {
+  return kOps;
+}
 
 }  // namespace dlcc::frontend::ops

@@ -74,13 +74,15 @@ Result<te::Array> float_range(OpContext& ctx, DType type, double start, double l
 
 Result<te::Array> int_range(OpContext& ctx, DType type, int64_t start, int64_t limit, int64_t delta) {
   // In doubles the count may be off near 2^53, far beyond the limit on it.
-  double count = std::max(std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta)), 0.0);
+  double count =
+      std::max(std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta)), 0.0);
   if (!(count <= static_cast<double>(kMaxRange))) {
     return ctx.unsupported(fmt::format("a range of {} elements, at most 2^24", count));
   }
   std::vector<int64_t> values;
   for (int64_t i = 0; i < static_cast<int64_t>(count); ++i) {
-    values.push_back(static_cast<int64_t>(static_cast<uint64_t>(start) + static_cast<uint64_t>(i) * static_cast<uint64_t>(delta)));
+    values.push_back(
+        static_cast<int64_t>(static_cast<uint64_t>(start) + static_cast<uint64_t>(i) * static_cast<uint64_t>(delta)));
   }
   return array_of_ints(type, {static_cast<int64_t>(values.size())}, values);
 }
@@ -107,7 +109,8 @@ Result<te::Array> range_value(OpContext& ctx) {
   if (is_float(type) ? floats[2] == 0 : ints[2] == 0) {
     return ctx.error("input 2 (delta) is 0");
   }
-  return is_float(type) ? float_range(ctx, type, floats[0], floats[1], floats[2]) : int_range(ctx, type, ints[0], ints[1], ints[2]);
+  return is_float(type) ? float_range(ctx, type, floats[0], floats[1], floats[2])
+                        : int_range(ctx, type, ints[0], ints[1], ints[2]);
 }
 
 template <Result<te::Array> (*value)(OpContext&)>
@@ -162,6 +165,8 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> constant_ops() { return kOps; }
+std::span<const OpDef> constant_ops() {
+  return kOps;
+}
 
 }  // namespace dlcc::frontend::ops

@@ -11,7 +11,7 @@ namespace {
 
 struct ConvForm {
   int64_t batch = 1, groups = 1;
-  int64_t in_channels = 1, out_channels = 1;   // per group
+  int64_t in_channels = 1, out_channels = 1;  // per group
   Window window;
 };
 
@@ -38,8 +38,9 @@ Result<ConvForm> read_conv(OpContext& ctx) {
   form.batch = x[0];
   form.groups = ctx.attr_int("group").value_or(1);
   if (form.groups < 1 || w[0] % form.groups != 0 || x[1] % form.groups != 0 || x[1] / form.groups != w[1]) {
-    return ctx.error(fmt::format("{} input channels, weights for {} inputs and {} outputs, group {}: they do not fit together",
-                                 x[1], w[1], w[0], form.groups));
+    return ctx.error(
+        fmt::format("{} input channels, weights for {} inputs and {} outputs, group {}: they do not fit together", x[1],
+                    w[1], w[0], form.groups));
   }
   form.in_channels = w[1];
   form.out_channels = w[0] / form.groups;
@@ -49,8 +50,8 @@ Result<ConvForm> read_conv(OpContext& ctx) {
   Shape in(x.begin() + 2, x.end()), kernel(w.begin() + 2, w.end());
   DLCC_TRY(auto declared, read_kernel_shape(ctx, in.size()));
   if (declared && *declared != kernel) {
-    return ctx.error(fmt::format("attribute kernel_shape [{}] differs from the weights' [{}]", fmt::join(*declared, ","),
-                                 fmt::join(kernel, ",")));
+    return ctx.error(fmt::format("attribute kernel_shape [{}] differs from the weights' [{}]",
+                                 fmt::join(*declared, ","), fmt::join(kernel, ",")));
   }
   DLCC_TRY(form.window, read_window(ctx, in, kernel, false));
   return form;
@@ -105,6 +106,8 @@ constexpr OpDef kOps[] = {{"", "Conv", 7, 22, infer_conv, define_conv}};
 
 }  // namespace
 
-std::span<const OpDef> conv_ops() { return kOps; }
+std::span<const OpDef> conv_ops() {
+  return kOps;
+}
 
 }  // namespace dlcc::frontend::ops

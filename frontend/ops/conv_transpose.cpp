@@ -1,6 +1,7 @@
-// ConvTranspose, as a gather: an output position o = stride * q + r is hit by the taps k with (r + pad - dilation * k) divisible by the
-// stride. For one phase r of an axis these taps are k0 + t * step, and the input position is q + shift - t * back: all affine. So each
-// combination of phases is one statement that writes a disjoint strided slice of the output.
+// ConvTranspose, as a gather: an output position o = stride * q + r is hit by the taps k with (r + pad - dilation * k)
+// divisible by the stride. For one phase r of an axis these taps are k0 + t * step, and the input position is q + shift
+// - t * back: all affine. So each combination of phases is one statement that writes a disjoint strided slice of the
+// output.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,8 +18,8 @@ constexpr int64_t kMaxPhases = 1024;
 
 struct TransposeForm {
   int64_t batch = 1, groups = 1;
-  int64_t in_channels = 1, out_channels = 1;   // per group
-  Window window;                               // in: of X; out: of Y; pad_begin: cropped at the beginning
+  int64_t in_channels = 1, out_channels = 1;  // per group
+  Window window;                              // in: of X; out: of Y; pad_begin: cropped at the beginning
 };
 
 /// Pads from output_shape or auto_pad: what is cut from the full extent; the odd one at the end for SAME_UPPER only.
@@ -48,7 +49,8 @@ Status place_outputs(OpContext& ctx, Window& window) {
     } else if (form == "SAME_UPPER" || form == "SAME_LOWER") {
       crop_to(axis, axis.in * axis.stride, padding[i], form == "SAME_UPPER");
     } else {
-      axis.out = axis.stride * (axis.in - 1) + padding[i] + (axis.kernel - 1) * axis.dilation + 1 - axis.pad_begin - axis.pad_end;
+      axis.out = axis.stride * (axis.in - 1) + padding[i] + (axis.kernel - 1) * axis.dilation + 1 - axis.pad_begin -
+                 axis.pad_end;
     }
     if (axis.out < 1) {
       return ctx.error(fmt::format("the output would have {} positions on spatial axis {}", axis.out, i));
@@ -67,7 +69,8 @@ Status check_transpose_inputs(OpContext& ctx) {
   const Shape& x = ctx.input(0).shape;
   const Shape& w = ctx.input(1).shape;
   if (x.size() < 3 || w.size() != x.size()) {
-    return ctx.error(fmt::format("input of rank {} and weights of rank {}: both need one rank of at least 3", x.size(), w.size()));
+    return ctx.error(
+        fmt::format("input of rank {} and weights of rank {}: both need one rank of at least 3", x.size(), w.size()));
   }
   if (x[1] != w[0]) {
     return ctx.error(fmt::format("{} input channels, weights for {}", x[1], w[0]));
@@ -99,7 +102,7 @@ Result<TransposeForm> read_transpose(OpContext& ctx) {
   DLCC_RETURN_IF_ERROR(place_outputs(ctx, form.window));
   int64_t phases = 1;
   for (const WindowAxis& axis : form.window) {
-    phases *= std::min({axis.stride, axis.out, kMaxPhases});
+    phases *= std::min({axis.stride, axis.out, kMaxPhases + 1});
     if (phases > kMaxPhases) {
       return ctx.unsupported(fmt::format("strides with more than {} phases", kMaxPhases));
     }
@@ -119,9 +122,9 @@ Types infer_conv_transpose(OpContext& ctx) {
 
 /// One phase of one axis.
 struct Phase {
-  int64_t offset = 0, outputs = 0;               // o = stride * q + offset, q < outputs
-  int64_t first_tap = 0, step = 1, taps = 0;     // k = first_tap + t * step, t < taps
-  int64_t shift = 0, back = 0;                   // input position q + shift - t * back
+  int64_t offset = 0, outputs = 0;            // o = stride * q + offset, q < outputs
+  int64_t first_tap = 0, step = 1, taps = 0;  // k = first_tap + t * step, t < taps
+  int64_t shift = 0, back = 0;                // input position q + shift - t * back
 };
 
 std::vector<Phase> phases_of(const WindowAxis& axis) {
@@ -151,7 +154,8 @@ bool reads_outside(const Phase& phase, int64_t in) {
 }
 
 /// The slice of `sum` where axis i is in phase chosen[i].
-void define_phase(OpContext& ctx, StmtBuilder& builder, const TransposeForm& form, const std::vector<Phase>& chosen, int sum) {
+void define_phase(OpContext& ctx, StmtBuilder& builder, const TransposeForm& form, const std::vector<Phase>& chosen,
+                  int sum) {
   size_t rank = chosen.size();
   Statement s(builder);
   te::Affine n = s.par("n", form.batch), g = s.par("g", form.groups), co = s.par("co", form.out_channels);
@@ -219,6 +223,8 @@ constexpr OpDef kOps[] = {{"", "ConvTranspose", 7, 22, infer_conv_transpose, def
 
 }  // namespace
 
-std::span<const OpDef> conv_transpose_ops() { return kOps; }
+std::span<const OpDef> conv_transpose_ops() {
+  return kOps;
+}
 
 }  // namespace dlcc::frontend::ops

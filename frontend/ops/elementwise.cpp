@@ -8,7 +8,8 @@ bool is_scalar_constant(OpContext& ctx, int input) {
   if (te::element_count(ctx.input(input).shape) != 1) {
     return false;
   }
-  return is_float(ctx.input(input).type) ? ctx.constant_floats(input).has_value() : ctx.constant_ints(input).has_value();
+  return is_float(ctx.input(input).type) ? ctx.constant_floats(input).has_value()
+                                         : ctx.constant_ints(input).has_value();
 }
 
 /// A constant of one element becomes a literal: nothing has to be fetched for it at run time.

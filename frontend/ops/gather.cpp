@@ -1,4 +1,5 @@
-// Gather, GatherElements: positions that are constants in an arithmetic pattern become affine reads, all others indirect ones.
+// Gather, GatherElements: positions that are constants in an arithmetic pattern become affine reads, all others
+// indirect ones.
 #include <fmt/format.h>
 
 #include "frontend/ops/families.h"
@@ -9,7 +10,7 @@ namespace dlcc::frontend::ops {
 
 namespace {
 
-constexpr size_t kMaxRuns = 4;   // of constant positions that are copied piece by piece
+constexpr size_t kMaxRuns = 4;  // of constant positions that are copied piece by piece
 
 Result<size_t> gather_axis(OpContext& ctx) {
   DLCC_RETURN_IF_ERROR(check_arity(ctx, 2, 2));
@@ -137,7 +138,8 @@ Result<size_t> elements_axis(OpContext& ctx) {
     fits = i == axis || indices[i] <= data[i];
   }
   if (!fits) {
-    return ctx.error(fmt::format("indices [{}] do not fit to data [{}] on axis {}", fmt::join(indices, ","), fmt::join(data, ","), axis));
+    return ctx.error(fmt::format("indices [{}] do not fit to data [{}] on axis {}", fmt::join(indices, ","),
+                                 fmt::join(data, ","), axis));
   }
   return axis;
 }
@@ -164,6 +166,8 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> gather_ops() { return kOps; }
+std::span<const OpDef> gather_ops() {
+  return kOps;
+}
 
 }  // namespace dlcc::frontend::ops

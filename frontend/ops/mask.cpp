@@ -132,6 +132,8 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> mask_ops() { return kOps; }
+std::span<const OpDef> mask_ops() {
+  return kOps;
+}
 
 }  // namespace dlcc::frontend::ops

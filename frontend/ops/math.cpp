@@ -84,6 +84,8 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> math_ops() { return kOps; }
+std::span<const OpDef> math_ops() {
+  return kOps;
+}
 
 }  // namespace dlcc::frontend::ops

@@ -172,6 +172,8 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> matmul_ops() { return kOps; }
+std::span<const OpDef> matmul_ops() {
+  return kOps;
+}
 
 }  // namespace dlcc::frontend::ops

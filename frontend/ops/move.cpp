@@ -1,5 +1,5 @@
-// Operators that copy elements to other places: Transpose, Concat, Expand, Tile, DepthToSpace, SpaceToDepth. Extents are split so that
-// every index stays affine.
+// Operators that copy elements to other places: Transpose, Concat, Expand, Tile, DepthToSpace, SpaceToDepth. Extents
+// are split so that every index stays affine.
 #include <fmt/format.h>
 
 #include "frontend/ops/families.h"
@@ -154,8 +154,8 @@ Status define_tile(OpContext& ctx, StmtBuilder& builder) {
 
 /// Blocks of DepthToSpace and SpaceToDepth: channels of the deep side = block * block * channels of the flat side.
 struct BlockForm {
-  int64_t n = 1, c = 1, h = 1, w = 1, block = 1;   // c, h, w: channels of the flat side, plane of the deep side
-  bool channel_first = false;                      // CRD: the deep channel is [c, bh, bw] instead of [bh, bw, c]
+  int64_t n = 1, c = 1, h = 1, w = 1, block = 1;  // c, h, w: channels of the flat side, plane of the deep side
+  bool channel_first = false;                     // CRD: the deep channel is [c, bh, bw] instead of [bh, bw, c]
 };
 
 Result<BlockForm> read_blocks(OpContext& ctx, bool from_depth) {
@@ -167,7 +167,8 @@ Result<BlockForm> read_blocks(OpContext& ctx, bool from_depth) {
     return ctx.error(fmt::format("attribute mode is '{}', allowed are DCR and CRD", mode));
   }
   if (x.size() != 4 || block < 1 || block > (1 << 15)) {
-    return ctx.error(fmt::format("blocksize {} with an input of rank {}: rank 4 and a blocksize in [1, 2^15] are needed", block, x.size()));
+    return ctx.error(fmt::format(
+        "blocksize {} with an input of rank {}: rank 4 and a blocksize in [1, 2^15] are needed", block, x.size()));
   }
   bool divides = from_depth ? x[1] % (block * block) == 0 : x[2] % block == 0 && x[3] % block == 0;
   if (!divides) {
@@ -211,6 +212,8 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> move_ops() { return kOps; }
+std::span<const OpDef> move_ops() {
+  return kOps;
+}
 
 }  // namespace dlcc::frontend::ops

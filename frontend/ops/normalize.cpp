@@ -1,5 +1,5 @@
-// BatchNormalization (inference), InstanceNormalization, GroupNormalization, LayerNormalization, MeanVarianceNormalization,
-// LpNormalization, LRN.
+// BatchNormalization (inference), InstanceNormalization, GroupNormalization, LayerNormalization,
+// MeanVarianceNormalization, LpNormalization, LRN.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -14,7 +14,9 @@ namespace {
 using te::Monoid;
 using te::Op;
 
-double epsilon_of(OpContext& ctx) { return static_cast<double>(ctx.attr_float("epsilon").value_or(1e-5F)); }
+double epsilon_of(OpContext& ctx) {
+  return static_cast<double>(ctx.attr_float("epsilon").value_or(1e-5F));
+}
 
 /// Input i is a vector with one element per channel.
 Status check_vector(OpContext& ctx, int i, int64_t count) {
@@ -53,14 +55,16 @@ struct BatchFactors {
   int factor = -1, offset = -1;
 };
 
-BatchFactors constant_factors(StmtBuilder& builder, DType type, double epsilon, const std::vector<std::vector<double>>& inputs) {
+BatchFactors constant_factors(StmtBuilder& builder, DType type, double epsilon,
+                              const std::vector<std::vector<double>>& inputs) {
   std::vector<double> factor, offset;
   for (size_t i = 0; i < inputs[0].size(); ++i) {
     factor.push_back(inputs[0][i] / std::sqrt(inputs[3][i] + epsilon));
     offset.push_back(inputs[1][i] - inputs[2][i] * factor[i]);
   }
   Shape shape{static_cast<int64_t>(factor.size())};
-  return {builder.constant("factor", array_of(type, shape, factor)), builder.constant("offset", array_of(type, shape, offset))};
+  return {builder.constant("factor", array_of(type, shape, factor)),
+          builder.constant("offset", array_of(type, shape, offset))};
 }
 
 BatchFactors computed_factors(StmtBuilder& builder, DType type, double epsilon, int64_t channels) {
@@ -90,8 +94,9 @@ Status define_batch(OpContext& ctx, StmtBuilder& builder) {
       constants.push_back(*std::move(values));
     }
   }
-  BatchFactors factors = constants.size() == 4 ? constant_factors(builder, type, epsilon, constants)
-                                               : computed_factors(builder, type, epsilon, shape.size() > 1 ? shape[1] : 1);
+  BatchFactors factors = constants.size() == 4
+                             ? constant_factors(builder, type, epsilon, constants)
+                             : computed_factors(builder, type, epsilon, shape.size() > 1 ? shape[1] : 1);
   map_points(builder, builder.output(0), [&](Statement& s, const Index& point) {
     Index channel{shape.size() > 1 ? point[1] : te::Affine(0)};
     int scaled = s.body().binary(Op::Mul, s.operand(builder.input(0), point), s.load(factors.factor, channel));
@@ -105,7 +110,8 @@ struct Standardized {
   int centred = -1, inverse = -1, mean = -1;
 };
 
-Standardized standardize(StmtBuilder& builder, const Reduction& reduction, DType type, double epsilon, const PointBody& x) {
+Standardized standardize(StmtBuilder& builder, const Reduction& reduction, DType type, double epsilon,
+                         const PointBody& x) {
   Standardized result;
   result.mean = mean_of(builder, reduction, "mean", type, x);
   result.centred = builder.temporary("centred", type, reduction.shape);
@@ -118,8 +124,9 @@ Standardized standardize(StmtBuilder& builder, const Reduction& reduction, DType
     return s.body().binary(Op::Mul, value, value);
   });
   result.inverse = builder.temporary("inverse", type, reduction.kept());
-  map_points(builder, result.inverse,
-             [&](Statement& s, const Index& point) { return inverse_deviation(s.body(), s.load(variance, point), epsilon); });
+  map_points(builder, result.inverse, [&](Statement& s, const Index& point) {
+    return inverse_deviation(s.body(), s.load(variance, point), epsilon);
+  });
   return result;
 }
 
@@ -152,7 +159,8 @@ Status define_instance(OpContext& ctx, StmtBuilder& builder) {
     return s.operand(builder.input(0), point);
   });
   map_points(builder, builder.output(0), [&](Statement& s, const Index& point) {
-    int factor = s.body().binary(Op::Mul, s.load(parts.inverse, reduction.at(point)), s.operand(builder.input(1), {point[1]}));
+    int factor =
+        s.body().binary(Op::Mul, s.load(parts.inverse, reduction.at(point)), s.operand(builder.input(1), {point[1]}));
     int scaled = s.body().binary(Op::Mul, s.load(parts.centred, point), factor);
     return s.body().binary(Op::Add, scaled, s.operand(builder.input(2), {point[1]}));
   });
@@ -161,7 +169,7 @@ Status define_instance(OpContext& ctx, StmtBuilder& builder) {
 
 /// Channels as [group, channel in group]; scale and bias are per group until opset 20, per channel since.
 struct GroupForm {
-  Shape split;   // [n, g, c / g, spatial...]
+  Shape split;  // [n, g, c / g, spatial...]
   bool per_channel = true;
 };
 
@@ -209,7 +217,8 @@ Status define_group(OpContext& ctx, StmtBuilder& builder) {
   Statement s(builder);
   Index point = s.pars(form.split);
   Index channel{form.per_channel ? joined(point)[1] : point[1]};
-  int factor = s.body().binary(Op::Mul, s.load(parts.inverse, reduction.at(point)), s.operand(builder.input(1), channel));
+  int factor =
+      s.body().binary(Op::Mul, s.load(parts.inverse, reduction.at(point)), s.operand(builder.input(1), channel));
   int scaled = s.body().binary(Op::Mul, s.load(parts.centred, point), factor);
   s.map(builder.output(0), joined(point), s.body().binary(Op::Add, scaled, s.operand(builder.input(2), channel)));
   return ok_status();
@@ -370,7 +379,8 @@ Status define_lrn(OpContext& ctx, StmtBuilder& builder) {
   int x = squares.operand(builder.input(0), window, 0.0);
   squares.reduce(Monoid::Sum, sum, point, squares.body().binary(Op::Mul, x, x));
   map_points(builder, builder.output(0), [&](Statement& s, const Index& at) {
-    int scaled = s.body().binary(Op::Mul, s.load(sum, at), s.body().constant(type, form.alpha / static_cast<double>(form.size)));
+    int scaled =
+        s.body().binary(Op::Mul, s.load(sum, at), s.body().constant(type, form.alpha / static_cast<double>(form.size)));
     int base = s.body().binary(Op::Add, scaled, s.body().constant(type, form.bias));
     int power = s.body().binary(Op::Pow, base, s.body().constant(type, form.beta));
     return s.body().binary(Op::Div, s.operand(builder.input(0), at), power);
@@ -391,6 +401,8 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> normalize_ops() { return kOps; }
+std::span<const OpDef> normalize_ops() {
+  return kOps;
+}
 
 }  // namespace dlcc::frontend::ops

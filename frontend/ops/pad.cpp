@@ -1,4 +1,5 @@
-// Pad: constant as a fill value; edge, reflect and wrap as affine pieces, one statement per combination of the axes' pieces.
+// Pad: constant as a fill value; edge, reflect and wrap as affine pieces, one statement per combination of the axes'
+// pieces.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,7 +42,8 @@ Result<PadForm> read_pads(OpContext& ctx, const Shape& pads, const std::optional
   }
   bool known = form.mode == "constant" || form.mode == "edge" || form.mode == "reflect" || form.mode == "wrap";
   if (!known || (form.mode == "wrap" && ctx.version() < 19)) {
-    return ctx.error(fmt::format("attribute mode is '{}', allowed are constant, edge, reflect (and wrap from opset 19)", form.mode));
+    return ctx.error(
+        fmt::format("attribute mode is '{}', allowed are constant, edge, reflect (and wrap from opset 19)", form.mode));
   }
   return form;
 }
@@ -180,6 +182,8 @@ constexpr OpDef kOps[] = {{"", "Pad", 7, 22, infer_pad, define_pad}};
 
 }  // namespace
 
-std::span<const OpDef> pad_ops() { return kOps; }
+std::span<const OpDef> pad_ops() {
+  return kOps;
+}
 
 }  // namespace dlcc::frontend::ops

@@ -65,7 +65,8 @@ Types pooled_type(OpContext& ctx, const Window& window) {
 
 /// target[n, c, o...] = monoid over the window of body(x).
 template <class PoolBody>
-void reduce_windows(StmtBuilder& builder, const Window& window, te::Monoid monoid, double fill, int target, PoolBody body) {
+void reduce_windows(StmtBuilder& builder, const Window& window, te::Monoid monoid, double fill, int target,
+                    PoolBody body) {
   const Shape& shape = builder.tensor(builder.input(0)).shape;
   Statement s(builder);
   te::Affine n = s.par("n", shape[0]), c = s.par("c", shape[1]);
@@ -84,7 +85,8 @@ void reduce_windows(StmtBuilder& builder, const Window& window, te::Monoid monoi
 
 Status define_max(OpContext& ctx, StmtBuilder& builder, const Window& window) {
   double lowest = te::identity_of(te::Monoid::Max, ctx.input(0).type);
-  reduce_windows(builder, window, te::Monoid::Max, lowest, builder.output(0), [](te::ScalarBuilder&, int x) { return x; });
+  reduce_windows(builder, window, te::Monoid::Max, lowest, builder.output(0),
+                 [](te::ScalarBuilder&, int x) { return x; });
   return ok_status();
 }
 
@@ -168,7 +170,8 @@ Status define_norm(OpContext& ctx, StmtBuilder& builder, const Window& window) {
   DLCC_TRY(int64_t p, read_norm(ctx));
   int output = builder.output(0);
   int sum = builder.temporary("sum", wide_type(ctx.input(0).type), builder.tensor(output).shape);
-  reduce_windows(builder, window, te::Monoid::Sum, 0, sum, [&](te::ScalarBuilder& s, int x) { return to_power(s, x, p); });
+  reduce_windows(builder, window, te::Monoid::Sum, 0, sum,
+                 [&](te::ScalarBuilder& s, int x) { return to_power(s, x, p); });
   Statement s(builder);
   Index point = s.pars(builder.tensor(output).shape);
   s.map(output, point, root_of(s.body(), s.load(sum, point), p));
@@ -224,6 +227,8 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> pool_ops() { return kOps; }
+std::span<const OpDef> pool_ops() {
+  return kOps;
+}
 
 }  // namespace dlcc::frontend::ops

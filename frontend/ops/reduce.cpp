@@ -14,18 +14,21 @@ enum class ReduceKind { Sum, Mean, Max, Min, Prod, L1, L2, LogSum, LogSumExp, Su
 unsigned types_of(ReduceKind kind, int version) {
   switch (kind) {
     case ReduceKind::Max:
-    case ReduceKind::Min: return version >= 20 ? kAny : kNumbers;
+    case ReduceKind::Min:
+      return version >= 20 ? kAny : kNumbers;
     case ReduceKind::L2:
     case ReduceKind::LogSum:
-    case ReduceKind::LogSumExp: return kFloats;
-    default: return kNumbers;
+    case ReduceKind::LogSumExp:
+      return kFloats;
+    default:
+      return kNumbers;
   }
 }
 
 struct ReduceForm {
   Reduction reduction;
   bool keep_dims = true;
-  bool no_op = false;   // noop_with_empty_axes
+  bool no_op = false;  // noop_with_empty_axes
 };
 
 Result<ReduceForm> read_reduce(OpContext& ctx, ReduceKind kind) {
@@ -55,10 +58,14 @@ Types infer_reduce(OpContext& ctx) {
 
 Monoid monoid_of(ReduceKind kind, DType type) {
   switch (kind) {
-    case ReduceKind::Max: return type == DType::Bool ? Monoid::Or : Monoid::Max;
-    case ReduceKind::Min: return type == DType::Bool ? Monoid::And : Monoid::Min;
-    case ReduceKind::Prod: return Monoid::Prod;
-    default: return Monoid::Sum;
+    case ReduceKind::Max:
+      return type == DType::Bool ? Monoid::Or : Monoid::Max;
+    case ReduceKind::Min:
+      return type == DType::Bool ? Monoid::And : Monoid::Min;
+    case ReduceKind::Prod:
+      return Monoid::Prod;
+    default:
+      return Monoid::Sum;
   }
 }
 
@@ -72,10 +79,14 @@ int element_of(te::ScalarBuilder& s, ReduceKind kind, int x) {
 /// What follows the reduction.
 int result_of(te::ScalarBuilder& s, ReduceKind kind, int x, int64_t count) {
   switch (kind) {
-    case ReduceKind::Mean: return s.binary(Op::Div, x, literal(s, s.type(x), static_cast<double>(count)));
-    case ReduceKind::L2: return s.unary(Op::Sqrt, x);
-    case ReduceKind::LogSum: return s.unary(Op::Log, x);
-    default: return x;
+    case ReduceKind::Mean:
+      return s.binary(Op::Div, x, literal(s, s.type(x), static_cast<double>(count)));
+    case ReduceKind::L2:
+      return s.unary(Op::Sqrt, x);
+    case ReduceKind::LogSum:
+      return s.unary(Op::Log, x);
+    default:
+      return x;
   }
 }
 
@@ -84,7 +95,8 @@ void define_log_sum_exp(StmtBuilder& builder, const ReduceForm& form, DType type
   const Reduction& reduction = form.reduction;
   int x = builder.input(0), output = builder.output(0);
   int most = builder.temporary("max", type, reduction.kept());
-  reduce_axes(builder, reduction, Monoid::Max, most, [&](Statement& s, const Index& point) { return s.operand(x, point); });
+  reduce_axes(builder, reduction, Monoid::Max, most,
+              [&](Statement& s, const Index& point) { return s.operand(x, point); });
   int shift = builder.temporary("shift", type, reduction.kept());
   map_points(builder, shift, [&](Statement& s, const Index& point) {
     int m = s.load(most, point);
@@ -155,6 +167,8 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> reduce_ops() { return kOps; }
+std::span<const OpDef> reduce_ops() {
+  return kOps;
+}
 
 }  // namespace dlcc::frontend::ops

@@ -40,7 +40,8 @@ Index Reduction::at(const Index& point) const {
   return result;
 }
 
-void reduce_axes(StmtBuilder& builder, const Reduction& reduction, te::Monoid monoid, int target, const PointBody& body) {
+void reduce_axes(StmtBuilder& builder, const Reduction& reduction, te::Monoid monoid, int target,
+                 const PointBody& body) {
   Statement s(builder);
   size_t rank = reduction.shape.size();
   bool keeps_dims = builder.tensor(target).shape.size() == rank;
@@ -71,7 +72,8 @@ void map_points(StmtBuilder& builder, int target, const PointBody& body) {
   s.map(target, point, root);
 }
 
-int mean_of(StmtBuilder& builder, const Reduction& reduction, const std::string& name, DType type, const PointBody& body) {
+int mean_of(StmtBuilder& builder, const Reduction& reduction, const std::string& name, DType type,
+            const PointBody& body) {
   int sum = builder.temporary(name + "_sum", type, reduction.kept());
   reduce_axes(builder, reduction, te::Monoid::Sum, sum, body);
   int mean = builder.temporary(name, type, reduction.kept());

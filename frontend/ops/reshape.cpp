@@ -1,4 +1,5 @@
-// Operators that only name the same elements differently (Reshape, Flatten, Squeeze, Unsqueeze, Identity, Dropout): aliases, no code.
+// Operators that only name the same elements differently (Reshape, Flatten, Squeeze, Unsqueeze, Identity, Dropout):
+// aliases, no code.
 #include <fmt/format.h>
 
 #include "frontend/ops/families.h"
@@ -155,16 +156,15 @@ Status define_dropout(OpContext& ctx, StmtBuilder& builder) {
 }
 
 constexpr OpDef kOps[] = {
-    {"", "Reshape", 7, 22, infer_reshape, define_alias},
-    {"", "Flatten", 7, 22, infer_flatten, define_alias},
-    {"", "Squeeze", 7, 22, infer_squeeze, define_alias},
-    {"", "Unsqueeze", 7, 22, infer_unsqueeze, define_alias},
-    {"", "Identity", 7, 22, infer_identity, define_alias},
-    {"", "Dropout", 7, 22, infer_dropout, define_dropout},
+    {"", "Reshape", 7, 22, infer_reshape, define_alias},   {"", "Flatten", 7, 22, infer_flatten, define_alias},
+    {"", "Squeeze", 7, 22, infer_squeeze, define_alias},   {"", "Unsqueeze", 7, 22, infer_unsqueeze, define_alias},
+    {"", "Identity", 7, 22, infer_identity, define_alias}, {"", "Dropout", 7, 22, infer_dropout, define_dropout},
 };
 
 }  // namespace
 
-std::span<const OpDef> reshape_ops() { return kOps; }
+std::span<const OpDef> reshape_ops() {
+  return kOps;
+}
 
 }  // namespace dlcc::frontend::ops

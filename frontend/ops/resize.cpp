@@ -1,5 +1,6 @@
-// Resize and Upsample with constant scales or sizes. Axes whose positions are affine or repeat a whole number of times are copied by one
-// statement with split dims; every other axis takes one statement that reads through a table of positions (and one of weights).
+// Resize and Upsample with constant scales or sizes. Axes whose positions are affine or repeat a whole number of times
+// are copied by one statement with split dims; every other axis takes one statement that reads through a table of
+// positions (and one of weights).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +19,7 @@ constexpr double kMaxTable = 1 << 24;
 
 struct ResizeForm {
   ResizeRule rule;
-  std::vector<ResizeAxis> axes;   // all axes of the input
+  std::vector<ResizeAxis> axes;  // all axes of the input
 };
 
 bool one_of(const std::string& value, std::initializer_list<const char*> allowed) {
@@ -55,8 +56,8 @@ Result<ResizeRule> read_rule(OpContext& ctx) {
   rule.antialias = ctx.attr_int("antialias").value_or(0) != 0 && rule.mode != ResizeMode::Nearest;
   // The value outside the input belongs to tf_crop_and_resize; a node that needs it is refused when its table is made.
   ctx.ignore_attr("extrapolation_value");
-  if (!one_of(rule.coordinates, {"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", "tf_half_pixel_for_nn",
-                                 "half_pixel_symmetric", "tf_crop_and_resize"})) {
+  if (!one_of(rule.coordinates, {"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel",
+                                 "tf_half_pixel_for_nn", "half_pixel_symmetric", "tf_crop_and_resize"})) {
     return ctx.error(fmt::format("attribute coordinate_transformation_mode is '{}'", rule.coordinates));
   }
   if (!one_of(rule.rounding, {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"})) {
@@ -163,7 +164,8 @@ Status read_old_inputs(OpContext& ctx, ResizeForm& form) {
   }
   if (by_attribute) {
     auto scales = ctx.attr_floats("scales");
-    return scales ? set_scales(ctx, {scales->begin(), scales->end()}, axes, form) : Status(ctx.error("attribute scales is missing"));
+    return scales ? set_scales(ctx, {scales->begin(), scales->end()}, axes, form)
+                  : Status(ctx.error("attribute scales is missing"));
   }
   DLCC_TRY(auto scales, numbers(ctx, 1, "scales"));
   return scales ? set_scales(ctx, *scales, axes, form) : Status(ctx.error("input 1 (scales) is empty"));
@@ -300,6 +302,8 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> resize_ops() { return kOps; }
+std::span<const OpDef> resize_ops() {
+  return kOps;
+}
 
 }  // namespace dlcc::frontend::ops

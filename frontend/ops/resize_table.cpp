@@ -62,14 +62,15 @@ int64_t reach_of(const ResizeRule& rule, const ResizeAxis& axis) {
 
 void add_filter(const ResizeRule& rule, const ResizeAxis& axis, double x, ResizeTable& table) {
   double shrink = rule.antialias ? std::min(axis.scale, 1.0) : 1.0;
-  int64_t base = static_cast<int64_t>(std::ceil(x)) - 1;   // the pixel left of x; x itself is in (base, base + 1]
+  int64_t base = static_cast<int64_t>(std::ceil(x)) - 1;  // the pixel left of x; x itself is in (base, base + 1]
   double ratio = x - static_cast<double>(base);
   int64_t reach = reach_of(rule, axis);
   size_t first = table.weights.size();
   double sum = 0;
   for (int64_t i = -reach; i < table.taps - reach; ++i) {
     double distance = (static_cast<double>(i) - ratio) * shrink;
-    double weight = rule.mode == ResizeMode::Linear ? std::max(1 - std::abs(distance), 0.0) : cubic(distance, rule.cubic_a);
+    double weight =
+        rule.mode == ResizeMode::Linear ? std::max(1 - std::abs(distance), 0.0) : cubic(distance, rule.cubic_a);
     int64_t at = base + i;
     if (rule.exclude_outside && (at < 0 || at >= axis.in)) {
       weight = 0;

@@ -20,15 +20,15 @@ struct ResizeRule {
 struct ResizeAxis {
   int64_t in = 1, out = 1;
   double scale = 1;
-  double roi_begin = 0, roi_end = 1;   // of tf_crop_and_resize
+  double roi_begin = 0, roi_end = 1;  // of tf_crop_and_resize
 };
 
 /// taps entries per output position, row-major [out][taps].
 struct ResizeTable {
   int64_t taps = 1;
-  std::vector<int64_t> positions;      // clamped into the input
+  std::vector<int64_t> positions;  // clamped into the input
   std::vector<double> weights;
-  bool outside = false;                // tf_crop_and_resize leaves the input somewhere
+  bool outside = false;  // tf_crop_and_resize leaves the input somewhere
 };
 
 ResizeTable resize_table(const ResizeRule& rule, const ResizeAxis& axis);

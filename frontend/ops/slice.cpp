@@ -145,7 +145,8 @@ Result<SplitForm> read_split(OpContext& ctx) {
     sum += size;
   }
   if (sum != extent || form.sizes.size() != static_cast<size_t>(ctx.output_count())) {
-    return ctx.error(fmt::format("parts [{}] of an extent of {} for {} outputs", fmt::join(form.sizes, ","), extent, ctx.output_count()));
+    return ctx.error(fmt::format("parts [{}] of an extent of {} for {} outputs", fmt::join(form.sizes, ","), extent,
+                                 ctx.output_count()));
   }
   return form;
 }
@@ -183,6 +184,8 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> slice_ops() { return kOps; }
+std::span<const OpDef> slice_ops() {
+  return kOps;
+}
 
 }  // namespace dlcc::frontend::ops

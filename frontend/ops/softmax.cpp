@@ -1,5 +1,5 @@
-// Softmax, LogSoftmax, Hardmax: maximum, exp of the difference, sum, quotient. Before opset 13 they reduce over all axes from `axis` on
-// (the tensor seen as a matrix, default axis 1); since then over `axis` alone (default -1).
+// Softmax, LogSoftmax, Hardmax: maximum, exp of the difference, sum, quotient. Before opset 13 they reduce over all
+// axes from `axis` on (the tensor seen as a matrix, default axis 1); since then over `axis` alone (default -1).
 #include "frontend/ops/families.h"
 #include "frontend/ops/reduce_axes.h"
 
@@ -77,7 +77,8 @@ Status define_log_softmax(OpContext& ctx, StmtBuilder& builder) {
              [&](Statement& s, const Index& point) { return s.body().unary(Op::Exp, s.load(difference, point)); });
   int sum = sum_of(builder, reduction, type, exponential);
   int log = builder.temporary("log", type, reduction.kept());
-  map_points(builder, log, [&](Statement& s, const Index& point) { return s.body().unary(Op::Log, s.load(sum, point)); });
+  map_points(builder, log,
+             [&](Statement& s, const Index& point) { return s.body().unary(Op::Log, s.load(sum, point)); });
   map_points(builder, builder.output(0), [&](Statement& s, const Index& point) {
     int x = s.load(difference, point);
     return s.body().binary(Op::Sub, x, s.load(log, reduction.at(point)));
@@ -121,6 +122,8 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> softmax_ops() { return kOps; }
+std::span<const OpDef> softmax_ops() {
+  return kOps;
+}
 
 }  // namespace dlcc::frontend::ops

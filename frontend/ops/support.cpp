@@ -7,7 +7,9 @@
 namespace dlcc::frontend::ops {
 
 namespace {
-std::string print_shape(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ",")); }
+std::string print_shape(const Shape& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ","));
+}
 }  // namespace
 
 bool in_set(DType type, unsigned set) {
@@ -94,7 +96,8 @@ Result<std::vector<int>> normal_axes(OpContext& ctx, const std::vector<int64_t>&
 
 Result<std::vector<int64_t>> constant_input(OpContext& ctx, int input, const char* what) {
   if (!in_set(ctx.input(input).type, kInts)) {
-    return ctx.error(fmt::format("input {} ({}) must be integers, it is {}", input, what, name_of(ctx.input(input).type)));
+    return ctx.error(
+        fmt::format("input {} ({}) must be integers, it is {}", input, what, name_of(ctx.input(input).type)));
   }
   auto values = ctx.constant_ints(input);
   if (!values) {
@@ -147,7 +150,9 @@ Index broadcast_index(const Shape& shape, const Index& point) {
   return index;
 }
 
-DType wide_type(DType type) { return type == DType::F16 ? DType::F32 : type; }
+DType wide_type(DType type) {
+  return type == DType::F16 ? DType::F32 : type;
+}
 
 int literal(te::ScalarBuilder& body, DType type, double value) {
   return is_float(type) ? body.constant(type, value) : body.integer(type, static_cast<int64_t>(value));
@@ -157,7 +162,8 @@ te::Array array_of(DType type, Shape shape, const std::vector<double>& values) {
   te::Array array = te::Array::zeros(type, std::move(shape));
   DLCC_CHECK(array.count() == static_cast<int64_t>(values.size()));
   for (size_t i = 0; i < values.size(); ++i) {
-    te::store_element(type, array.data.data(), static_cast<int64_t>(i), te::Value{values[i], static_cast<int64_t>(values[i])});
+    te::store_element(type, array.data.data(), static_cast<int64_t>(i),
+                      te::Value{values[i], static_cast<int64_t>(values[i])});
   }
   return array;
 }
@@ -166,7 +172,8 @@ te::Array array_of_ints(DType type, Shape shape, const std::vector<int64_t>& val
   te::Array array = te::Array::zeros(type, std::move(shape));
   DLCC_CHECK(array.count() == static_cast<int64_t>(values.size()));
   for (size_t i = 0; i < values.size(); ++i) {
-    te::store_element(type, array.data.data(), static_cast<int64_t>(i), te::Value{static_cast<double>(values[i]), values[i]});
+    te::store_element(type, array.data.data(), static_cast<int64_t>(i),
+                      te::Value{static_cast<double>(values[i]), values[i]});
   }
   return array;
 }
@@ -205,7 +212,9 @@ int Statement::gather(int tensor, Index index, int axis, int positions, Index po
   return body_.load(builder_.tensor(tensor).type, position_read + 1);
 }
 
-void Statement::map(int tensor, Index index, int root) { finish(te::StmtKind::Map, tensor, std::move(index), root); }
+void Statement::map(int tensor, Index index, int root) {
+  finish(te::StmtKind::Map, tensor, std::move(index), root);
+}
 
 void Statement::reduce(te::Monoid monoid, int tensor, Index index, int root) {
   stmt_.monoid = monoid;

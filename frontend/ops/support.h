@@ -1,5 +1,5 @@
-// What the operator definitions share: checks of a node's inputs and axes, broadcasting, and Statement, which builds one te::Stmt.
-// Everything here is used by the files of frontend/ops/ only.
+// What the operator definitions share: checks of a node's inputs and axes, broadcasting, and Statement, which builds
+// one te::Stmt. Everything here is used by the files of frontend/ops/ only.
 #pragma once
 
 #include <cstdint>
@@ -28,11 +28,13 @@ enum TypeSet : unsigned {
   kAny = kNumbers | kBool,
 };
 bool in_set(DType type, unsigned set);
-/// The first `required` inputs are present, there are at most `maximum`, and only the first `outputs` outputs are asked for.
+/// The first `required` inputs are present, there are at most `maximum`, and only the first `outputs` outputs are asked
+/// for.
 Status check_arity(OpContext& ctx, int required, int maximum, int outputs = 1);
 Status check_type(OpContext& ctx, int input, unsigned set);
 Status check_same_type(OpContext& ctx, int a, int b);
-/// Any shape that a user's value can give: no negative extent, at most kMaxElements elements (so that no product overflows).
+/// Any shape that a user's value can give: no negative extent, at most kMaxElements elements (so that no product
+/// overflows).
 Status check_shape(OpContext& ctx, const Shape& shape);
 
 /// -rank <= axis < rank, as 0 <= axis < rank.
@@ -46,10 +48,12 @@ Result<std::optional<std::vector<int64_t>>> axes_of(OpContext& ctx, int input);
 
 /// NumPy broadcasting of all shapes together.
 Result<Shape> broadcast(OpContext& ctx, const std::vector<Shape>& shapes);
-/// The index into a tensor of that shape at a point of the broadcast result (aligned at the last axis; extent 1 stays at 0).
+/// The index into a tensor of that shape at a point of the broadcast result (aligned at the last axis; extent 1 stays
+/// at 0).
 Index broadcast_index(const Shape& shape, const Index& point);
 
-/// The type in which a sum over elements of `type` is kept, and in which f16 is computed: f32 for f16, otherwise the type itself.
+/// The type in which a sum over elements of `type` is kept, and in which f16 is computed: f32 for f16, otherwise the
+/// type itself.
 DType wide_type(DType type);
 /// A literal of any type.
 int literal(te::ScalarBuilder& body, DType type, double value);

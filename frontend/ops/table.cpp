@@ -10,10 +10,11 @@ namespace dlcc::frontend {
 namespace {
 std::vector<OpDef> all_ops() {
   std::vector<OpDef> table;
-  for (auto family : {ops::activation_ops(), ops::math_ops(), ops::binary_ops(), ops::cast_ops(), ops::conv_ops(),
-                      ops::conv_transpose_ops(), ops::pool_ops(), ops::matmul_ops(), ops::reduce_ops(), ops::arg_reduce_ops(),
-                      ops::softmax_ops(), ops::normalize_ops(), ops::reshape_ops(), ops::constant_ops(), ops::move_ops(),
-                      ops::slice_ops(), ops::pad_ops(), ops::gather_ops(), ops::resize_ops(), ops::mask_ops()}) {
+  for (auto family :
+       {ops::activation_ops(),     ops::math_ops(),      ops::binary_ops(),  ops::cast_ops(),     ops::conv_ops(),
+        ops::conv_transpose_ops(), ops::pool_ops(),      ops::matmul_ops(),  ops::reduce_ops(),   ops::arg_reduce_ops(),
+        ops::softmax_ops(),        ops::normalize_ops(), ops::reshape_ops(), ops::constant_ops(), ops::move_ops(),
+        ops::slice_ops(),          ops::pad_ops(),       ops::gather_ops(),  ops::resize_ops(),   ops::mask_ops()}) {
     table.insert(table.end(), family.begin(), family.end());
   }
   std::sort(table.begin(), table.end(), [](const OpDef& a, const OpDef& b) {

@@ -27,7 +27,9 @@ Result<Shape> numbers(OpContext& ctx, const char* name, size_t count, int64_t lo
   return *std::move(values);
 }
 
-int64_t reach(const WindowAxis& axis) { return (axis.kernel - 1) * axis.dilation + 1; }
+int64_t reach(const WindowAxis& axis) {
+  return (axis.kernel - 1) * axis.dilation + 1;
+}
 
 /// Pads of SAME_UPPER and SAME_LOWER: as many outputs as strides fit, the odd one at the end or at the beginning.
 void pad_same(WindowAxis& axis, bool upper) {
@@ -71,7 +73,8 @@ Result<Window> read_window_attributes(OpContext& ctx, const Shape& in, const Sha
   DLCC_TRY(Shape pads, numbers(ctx, "pads", 2 * rank, 0, 0));
   std::string form = ctx.attr_string("auto_pad").value_or("NOTSET");
   if (form != "NOTSET" && form != "VALID" && form != "SAME_UPPER" && form != "SAME_LOWER") {
-    return ctx.error(fmt::format("attribute auto_pad is '{}', allowed are NOTSET, VALID, SAME_UPPER, SAME_LOWER", form));
+    return ctx.error(
+        fmt::format("attribute auto_pad is '{}', allowed are NOTSET, VALID, SAME_UPPER, SAME_LOWER", form));
   }
   if (form != "NOTSET" && std::any_of(pads.begin(), pads.end(), [](int64_t pad) { return pad != 0; })) {
     return ctx.error("pads and auto_pad are both given");

@@ -1,4 +1,5 @@
-// Sliding windows of Conv and the pools: strides, dilations, pads and auto_pad of a node, and the geometry per spatial axis that follows.
+// Sliding windows of Conv and the pools: strides, dilations, pads and auto_pad of a node, and the geometry per spatial
+// axis that follows.
 #pragma once
 
 #include "frontend/ops/support.h"
@@ -10,12 +11,15 @@ struct WindowAxis {
   int64_t kernel = 1, stride = 1, dilation = 1;
   int64_t pad_begin = 0, pad_end = 0;
   /// Input position of output `o` and kernel tap `k`.
-  te::Affine position(const te::Affine& o, const te::Affine& k) const { return o * stride + k * dilation - te::Affine(pad_begin); }
+  te::Affine position(const te::Affine& o, const te::Affine& k) const {
+    return o * stride + k * dilation - te::Affine(pad_begin);
+  }
   bool reads_outside() const { return pad_begin > 0 || (out - 1) * stride + (kernel - 1) * dilation - pad_begin >= in; }
 };
 using Window = std::vector<WindowAxis>;
 
-/// kernel: extents of the window; in: spatial extents of the input. Reads strides, dilations, pads and auto_pad; out is filled in.
+/// kernel: extents of the window; in: spatial extents of the input. Reads strides, dilations, pads and auto_pad; out is
+/// filled in.
 Result<Window> read_window(OpContext& ctx, const Shape& in, const Shape& kernel, bool ceil_mode);
 /// The four attributes alone, checked, for operators with their own geometry (ConvTranspose). `out` stays 1.
 Result<Window> read_window_attributes(OpContext& ctx, const Shape& in, const Shape& kernel);

@@ -38,8 +38,10 @@ std::string compare(const te::Array& got, const te::Array& want, const Tolerance
   if (wrong == 0) {
     return "";
   }
-  te::Value a = te::load_element(got.type, got.data.data(), first), b = te::load_element(want.type, want.data.data(), first);
-  std::string values = is_float(want.type) ? fmt::format("{} instead of {}", a.f, b.f) : fmt::format("{} instead of {}", a.i, b.i);
+  te::Value a = te::load_element(got.type, got.data.data(), first),
+            b = te::load_element(want.type, want.data.data(), first);
+  std::string values =
+      is_float(want.type) ? fmt::format("{} instead of {}", a.f, b.f) : fmt::format("{} instead of {}", a.i, b.i);
   return fmt::format("{} of {} elements differ, the first at {}: {}", wrong, want.count(), first, values);
 }
 

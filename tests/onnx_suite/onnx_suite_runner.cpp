@@ -81,7 +81,8 @@ int run_suite(const Arguments& arguments) {
     by_op[outcome.op].add(outcome.verdict);
     all.add(outcome.verdict);
     if (outcome.verdict == Verdict::Fail || (arguments.verbose && outcome.verdict == Verdict::Unsupported)) {
-      fmt::print("{} {}: {}\n", outcome.verdict == Verdict::Fail ? "FAIL" : "UNSUPPORTED", folder.filename().string(), outcome.reason);
+      fmt::print("{} {}: {}\n", outcome.verdict == Verdict::Fail ? "FAIL" : "UNSUPPORTED", folder.filename().string(),
+                 outcome.reason);
     }
   }
   fmt::print("{:<28} {:>5} {:>12} {:>5}\n", "operator", "PASS", "UNSUPPORTED", "FAIL");

@@ -22,10 +22,12 @@ using frontend::Graph;
 /// Inputs that are needed at compile time, by operator.
 const std::map<std::string, std::vector<size_t>>& compile_time_inputs() {
   static const std::map<std::string, std::vector<size_t>> kInputs = {
-      {"Reshape", {1}}, {"Expand", {1}}, {"Tile", {1}}, {"ConstantOfShape", {0}}, {"Slice", {1, 2, 3, 4}}, {"Split", {1}},
-      {"Squeeze", {1}}, {"Unsqueeze", {1}}, {"Pad", {1, 2, 3}}, {"Range", {0, 1, 2}}, {"OneHot", {1}}, {"Resize", {1, 2, 3}},
-      {"Upsample", {1}}, {"Trilu", {1}}, {"Dropout", {1, 2}}, {"If", {0}}, {"ReduceSum", {1}}, {"ReduceMean", {1}},
-      {"ReduceMax", {1}}, {"ReduceMin", {1}}, {"ReduceProd", {1}}, {"ReduceL1", {1}}, {"ReduceL2", {1}}, {"ReduceLogSum", {1}},
+      {"Reshape", {1}},         {"Expand", {1}},         {"Tile", {1}},       {"ConstantOfShape", {0}},
+      {"Slice", {1, 2, 3, 4}},  {"Split", {1}},          {"Squeeze", {1}},    {"Unsqueeze", {1}},
+      {"Pad", {1, 2, 3}},       {"Range", {0, 1, 2}},    {"OneHot", {1}},     {"Resize", {1, 2, 3}},
+      {"Upsample", {1}},        {"Trilu", {1}},          {"Dropout", {1, 2}}, {"If", {0}},
+      {"ReduceSum", {1}},       {"ReduceMean", {1}},     {"ReduceMax", {1}},  {"ReduceMin", {1}},
+      {"ReduceProd", {1}},      {"ReduceL1", {1}},       {"ReduceL2", {1}},   {"ReduceLogSum", {1}},
       {"ReduceLogSumExp", {1}}, {"ReduceSumSquare", {1}}};
   return kInputs;
 }
@@ -120,7 +122,8 @@ void order_inputs(const Graph& graph, DataSet& data) {
   data.inputs = std::move(ordered);
 }
 
-std::string run_data(const te::Module& module, const DataSet& data, const std::vector<size_t>& kept, const Tolerance& tolerance) {
+std::string run_data(const te::Module& module, const DataSet& data, const std::vector<size_t>& kept,
+                     const Tolerance& tolerance) {
   std::vector<te::Array> inputs;
   for (size_t i : kept) {
     if (i >= data.inputs.size()) {
@@ -147,7 +150,8 @@ std::string run_data(const te::Module& module, const DataSet& data, const std::v
 /// The dims whose symbols are left after constants were bound.
 void drop_unknown_dims(const Graph& graph, std::map<std::string, int64_t>& dims) {
   auto symbols = frontend::symbols_of(graph);
-  std::erase_if(dims, [&](const auto& dim) { return std::find(symbols.begin(), symbols.end(), dim.first) == symbols.end(); });
+  std::erase_if(dims,
+                [&](const auto& dim) { return std::find(symbols.begin(), symbols.end(), dim.first) == symbols.end(); });
 }
 
 /// One data set, on its own copy of the graph: shapes may differ from set to set.
@@ -170,8 +174,9 @@ Outcome run_data_set(Graph graph, DataSet data, const Tolerance& tolerance, bool
   return {difference.empty() ? Verdict::Pass : Verdict::Fail, op, difference};
 }
 
-/// The model with its opset moved into the supported range (opset 6 to 7, 23 and later to 22), so that tests of operators whose form did not
-/// change run too. Where the form did change, an attribute or operator is unknown at the other opset, and the test counts as unsupported.
+/// The model with its opset moved into the supported range (opset 6 to 7, 23 and later to 22), so that tests of
+/// operators whose form did not change run too. Where the form did change, an attribute or operator is unknown at the
+/// other opset, and the test counts as unsupported.
 Result<Graph> import_moved(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   onnx::ModelProto model;

@@ -44,7 +44,9 @@ inline Operand constant(Operand operand) {
   operand.constant = true;
   return operand;
 }
-inline Operand absent() { return {{}, false, true}; }
+inline Operand absent() {
+  return {{}, false, true};
+}
 
 struct OpCase {
   std::string op;

@@ -1,5 +1,5 @@
-// Operators one by one: the forms of old opsets and the corner cases that the official suite (run by onnx_suite) does not have.
-// Expected values: ONNX Runtime 1.x on the same node, or hand arithmetic where a comment says so.
+// Operators one by one: the forms of old opsets and the corner cases that the official suite (run by onnx_suite) does
+// not have. Expected values: ONNX Runtime 1.x on the same node, or hand arithmetic where a comment says so.
 #include <fstream>
 #include <limits>
 #include <set>
@@ -30,13 +30,17 @@ TEST(FrontendOps, ClipWithAttributesAndWithInputs) {
 }
 
 TEST(FrontendOps, SliceWithAttributes) {
-  expect_case({"Slice", 9, {iota({3, 4})}, {{"axes", Ints{0, 1}}, {"starts", Ints{1, -3}}, {"ends", Ints{kMax64, -1}}}}, {2, 2},
-              {5, 6, 9, 10});
+  expect_case({"Slice", 9, {iota({3, 4})}, {{"axes", Ints{0, 1}}, {"starts", Ints{1, -3}}, {"ends", Ints{kMax64, -1}}}},
+              {2, 2}, {5, 6, 9, 10});
 }
 
-TEST(FrontendOps, SliceBackwards) {   // hand: 3, 1 of 0..3
-  expect_case({"Slice", 13, {iota({4}), constant(ints({1}, {-1})), constant(ints({1}, {-kMax64})), absent(), constant(ints({1}, {-2}))}, {}},
-              {2}, {3, 1});
+TEST(FrontendOps, SliceBackwards) {  // hand: 3, 1 of 0..3
+  expect_case(
+      {"Slice",
+       13,
+       {iota({4}), constant(ints({1}, {-1})), constant(ints({1}, {-kMax64})), absent(), constant(ints({1}, {-2}))},
+       {}},
+      {2}, {3, 1});
 }
 
 TEST(FrontendOps, PadModes) {
@@ -51,35 +55,47 @@ TEST(FrontendOps, PadModes) {
 
 TEST(FrontendOps, UpsampleAndOldResize) {
   Operand x = iota({1, 1, 2, 2});
-  expect_case({"Upsample", 9, {x, constant(floats({4}, {1, 1, 2, 3}))}, {{"mode", std::string("nearest")}}}, {1, 1, 4, 6},
-              {0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 2, 2, 2, 3, 3, 3});
-  expect_case({"Upsample", 7, {x}, {{"scales", std::vector<float>{1, 1, 2, 2}}, {"mode", std::string("linear")}}}, {1, 1, 4, 4},
-              {0, 0.5F, 1, 1, 1, 1.5F, 2, 2, 2, 2.5F, 3, 3, 2, 2.5F, 3, 3});
-  expect_case({"Resize", 10, {iota({1, 1, 4, 4}), constant(floats({4}, {1, 1, 0.5F, 0.5F}))}, {}}, {1, 1, 2, 2}, {0, 2, 8, 10});
+  expect_case({"Upsample", 9, {x, constant(floats({4}, {1, 1, 2, 3}))}, {{"mode", std::string("nearest")}}},
+              {1, 1, 4, 6}, {0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 2, 2, 2, 3, 3, 3});
+  expect_case({"Upsample", 7, {x}, {{"scales", std::vector<float>{1, 1, 2, 2}}, {"mode", std::string("linear")}}},
+              {1, 1, 4, 4}, {0, 0.5F, 1, 1, 1, 1.5F, 2, 2, 2, 2.5F, 3, 3, 2, 2.5F, 3, 3});
+  expect_case({"Resize", 10, {iota({1, 1, 4, 4}), constant(floats({4}, {1, 1, 0.5F, 0.5F}))}, {}}, {1, 1, 2, 2},
+              {0, 2, 8, 10});
 }
 
 TEST(FrontendOps, ConvTransposeForms) {
   Operand x = iota({1, 1, 3});
   expect_case({"ConvTranspose", 11, {x, floats({1, 1, 4}, {1, 2, 4, 8})}, {{"strides", Ints{2}}}}, {1, 1, 8},
               {0, 0, 1, 2, 6, 12, 8, 16});
-  expect_case({"ConvTranspose", 11, {x, floats({1, 1, 4}, {1, 2, 4, 8}), floats({1}, {100})},
+  expect_case({"ConvTranspose",
+               11,
+               {x, floats({1, 1, 4}, {1, 2, 4, 8}), floats({1}, {100})},
                {{"strides", Ints{3}}, {"dilations", Ints{2}}, {"pads", Ints{1, 2}}, {"output_padding", Ints{1}}}},
               {1, 1, 11}, {100, 100, 101, 100, 102, 102, 104, 104, 108, 108, 100});
-  expect_case({"ConvTranspose", 11, {iota({1, 2, 2}), floats({2, 1, 2}, {1, 2, 4, 8})}, {{"strides", Ints{2}}, {"group", int64_t{2}}}},
+  expect_case({"ConvTranspose",
+               11,
+               {iota({1, 2, 2}), floats({2, 1, 2}, {1, 2, 4, 8})},
+               {{"strides", Ints{2}}, {"group", int64_t{2}}}},
               {1, 2, 4}, {0, 0, 1, 2, 8, 16, 12, 24});
-  expect_case({"ConvTranspose", 11, {iota({1, 1, 2, 2}), floats({1, 1, 2, 2}, {1, 2, 3, 4})}, {{"strides", Ints{1, 3}}}}, {1, 1, 3, 5},
-              {0, 0, 0, 1, 2, 2, 4, 0, 6, 10, 6, 8, 0, 9, 12});
+  expect_case(
+      {"ConvTranspose", 11, {iota({1, 1, 2, 2}), floats({1, 1, 2, 2}, {1, 2, 3, 4})}, {{"strides", Ints{1, 3}}}},
+      {1, 1, 3, 5}, {0, 0, 0, 1, 2, 2, 4, 0, 6, 10, 6, 8, 0, 9, 12});
 }
 
 TEST(FrontendOps, ConvTransposeOutputShape) {
-  OpCase test{"ConvTranspose", 11, {iota({1, 1, 3}), floats({1, 1, 3}, {1, 2, 4})}, {{"strides", Ints{2}}, {"output_shape", Ints{6}}}};
+  OpCase test{"ConvTranspose",
+              11,
+              {iota({1, 1, 3}), floats({1, 1, 3}, {1, 2, 4})},
+              {{"strides", Ints{2}}, {"output_shape", Ints{6}}}};
   expect_case(test, {1, 1, 6}, {0, 1, 2, 6, 4, 8});
   test.attributes["auto_pad"] = std::string("SAME_UPPER");
   expect_case(test, {1, 1, 6}, {0, 0, 1, 2, 6, 4});
 }
 
 TEST(FrontendOps, ConvGroupsAndSameLower) {
-  expect_case({"Conv", 11, {iota({1, 4, 3}), floats({2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8})},
+  expect_case({"Conv",
+               11,
+               {iota({1, 4, 3}), floats({2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8})},
                {{"group", int64_t{2}}, {"auto_pad", std::string("SAME_LOWER")}}},
               {1, 2, 3}, {12, 27, 37, 108, 215, 241});
 }
@@ -94,16 +110,21 @@ TEST(FrontendOps, Pools) {
   };
   expect_case({"AveragePool", 11, {x}, with("ceil_mode")}, {1, 1, 3}, {1.5F, 3, 4});
   expect_case({"AveragePool", 11, {x}, with("count_include_pad")}, {1, 1, 2}, {1, 3});
-  expect_case({"MaxPool", 12, {floats({1, 1, 5}, {-9, -8, -7, -6, -5})},
+  expect_case({"MaxPool",
+               12,
+               {floats({1, 1, 5}, {-9, -8, -7, -6, -5})},
                {{"kernel_shape", Ints{2}}, {"strides", Ints{2}}, {"dilations", Ints{2}}, {"pads", Ints{1, 1}}}},
               {1, 1, 3}, {-8, -6, -6});
 }
 
 TEST(FrontendOps, GemmScalesAndTransposes) {
-  expect_case({"Gemm", 9, {iota({2, 3}), iota({3, 2}), floats({2}, {10, 20})}, {{"alpha", 0.5F}, {"beta", 2.0F}}}, {2, 2},
-              {25, 46.5F, 34, 60});
-  expect_case({"Gemm", 11, {iota({3, 2}), iota({2, 3}), floats({2, 1}, {1, 2})}, {{"transA", int64_t{1}}, {"transB", int64_t{1}}}}, {2, 2},
-              {11, 29, 15, 42});
+  expect_case({"Gemm", 9, {iota({2, 3}), iota({3, 2}), floats({2}, {10, 20})}, {{"alpha", 0.5F}, {"beta", 2.0F}}},
+              {2, 2}, {25, 46.5F, 34, 60});
+  expect_case({"Gemm",
+               11,
+               {iota({3, 2}), iota({2, 3}), floats({2, 1}, {1, 2})},
+               {{"transA", int64_t{1}}, {"transB", int64_t{1}}}},
+              {2, 2}, {11, 29, 15, 42});
 }
 
 TEST(FrontendOps, BatchNormalizationWithRuntimeAndConstantFactors) {
@@ -120,7 +141,9 @@ TEST(FrontendOps, BatchNormalizationWithRuntimeAndConstantFactors) {
 
 TEST(FrontendOps, LrnWithEvenSize) {
   // hand: size 2 looks at c and c + 1; x = 1, 2, 3; sums of squares 5, 13, 9; x / (1 + s / 2)
-  expect_case({"LRN", 11, {floats({1, 3, 1, 1}, {1, 2, 3})},
+  expect_case({"LRN",
+               11,
+               {floats({1, 3, 1, 1}, {1, 2, 3})},
                {{"size", int64_t{2}}, {"alpha", 1.0F}, {"beta", 1.0F}, {"bias", 1.0F}}},
               {1, 3, 1, 1}, {1 / 3.5F, 2 / 7.5F, 3 / 5.5F});
 }
@@ -148,7 +171,7 @@ TEST(FrontendOps, SplitForms) {
   expect_floats((*uneven)[1], {2}, {3, 4});
 }
 
-TEST(FrontendOps, OldAxesAttributes) {   // hand
+TEST(FrontendOps, OldAxesAttributes) {  // hand
   expect_case({"Squeeze", 11, {iota({1, 2, 1})}, {{"axes", Ints{-1}}}}, {1, 2}, {0, 1});
   expect_case({"Unsqueeze", 11, {iota({2})}, {{"axes", Ints{0, -1}}}}, {1, 2, 1}, {0, 1});
   expect_case({"ReduceMean", 11, {iota({2, 3})}, {{"axes", Ints{-1}}, {"keepdims", int64_t{0}}}}, {2}, {1, 4});
@@ -157,7 +180,8 @@ TEST(FrontendOps, OldAxesAttributes) {   // hand
 
 TEST(FrontendOps, LayerNormalizationBeforeItsOpset) {
   // hand: 0, 2: mean 1, variance 1
-  expect_case({"LayerNormalization", 11, {floats({1, 2}, {0, 2}), floats({2}, {1, 3})}, {{"epsilon", 0.0F}}}, {1, 2}, {-1, 3});
+  expect_case({"LayerNormalization", 11, {floats({1, 2}, {0, 2}), floats({2}, {1, 3})}, {{"epsilon", 0.0F}}}, {1, 2},
+              {-1, 3});
 }
 
 TEST(FrontendOps, GatherOfAnArithmeticSequenceIsAffine) {
@@ -180,7 +204,8 @@ TEST(FrontendOps, GatherAtRunTimeIsIndirect) {
 }
 
 TEST(FrontendOps, ConvIsOneReductionOfProducts) {
-  auto definition = define_case({"Conv", 11, {iota({1, 2, 4, 4}), iota({3, 2, 3, 3}), iota({3})}, {{"pads", Ints{1, 1, 1, 1}}}});
+  auto definition =
+      define_case({"Conv", 11, {iota({1, 2, 4, 4}), iota({3, 2, 3, 3}), iota({3})}, {{"pads", Ints{1, 1, 1, 1}}}});
   ASSERT_TRUE(definition.ok()) << to_string(definition.diags());
   const te::Module& module = definition->module;
   ASSERT_EQ(module.stmts.size(), 2U);
@@ -194,7 +219,8 @@ TEST(FrontendOps, ConvIsOneReductionOfProducts) {
 }
 
 TEST(FrontendOps, ConvTransposeHasOneStatementAPhase) {
-  auto definition = define_case({"ConvTranspose", 11, {iota({1, 1, 3, 3}), iota({1, 1, 2, 2})}, {{"strides", Ints{2, 3}}}});
+  auto definition =
+      define_case({"ConvTranspose", 11, {iota({1, 1, 3, 3}), iota({1, 1, 2, 2})}, {{"strides", Ints{2, 3}}}});
   ASSERT_TRUE(definition.ok()) << to_string(definition.diags());
   EXPECT_EQ(definition->module.stmts.size(), 6U);
 }
@@ -211,7 +237,9 @@ TEST(FrontendOps, HalfPrecisionIsComputedInSingle) {
 }
 
 TEST(FrontendOpsRefusals, NameNodeAndReason) {
-  auto expect = [](const OpCase& test, const std::string& text) { EXPECT_NE(refusal(test).find(text), std::string::npos) << refusal(test); };
+  auto expect = [](const OpCase& test, const std::string& text) {
+    EXPECT_NE(refusal(test).find(text), std::string::npos) << refusal(test);
+  };
   expect({"Relu", 13, {iota({2})}, {{"slope", 1.0F}}}, "node 'node' (Relu)");
   expect({"Relu", 13, {iota({2})}, {{"slope", 1.0F}}}, "slope");
   expect({"MaxPool", 12, {iota({1, 1, 4})}, {{"kernel_shape", Ints{2}}}, 2}, "output 1 is not supported");
@@ -223,12 +251,15 @@ TEST(FrontendOpsRefusals, NameNodeAndReason) {
   expect({"Add", 13, {iota({2}), iota({3})}, {}}, "do not broadcast");
   expect({"Add", 13, {iota({2}), ints({2}, {1, 2})}, {}}, "differ in type");
   expect({"Add", 13, {iota({2})}, {}}, "input 1 is missing");
-  expect({"BatchNormalization", 15, {iota({1, 1}), iota({1}), iota({1}), iota({1}), iota({1})}, {{"training_mode", int64_t{1}}}},
+  expect({"BatchNormalization",
+          15,
+          {iota({1, 1}), iota({1}), iota({1}), iota({1}), iota({1})},
+          {{"training_mode", int64_t{1}}}},
          "training_mode = 1");
   expect({"Gather", 13, {iota({3}), constant(ints({1}, {3}))}, {}}, "index 3 is outside [-3, 2]");
   expect({"Cast", 13, {iota({1})}, {{"to", int64_t{16}}}}, "BFLOAT16");
   expect({"Expand", 13, {iota({1}), constant(ints({2}, {1 << 30, 1 << 30}))}, {}}, "elements");
-  expect({"Tile", 13, {iota({2}), constant(ints({1}, {kMax64}))}, {}}, "extent");
+  expect({"Tile", 13, {iota({2}), constant(ints({1}, {kMax64}))}, {}}, "elements");
   expect({"Pad", 10, {iota({2})}, {{"pads", Ints{kMax64, 0}}}}, "beyond 2^30");
   expect({"ConvTranspose", 11, {iota({1, 1, 2}), iota({1, 1, 2})}, {{"strides", Ints{2000}}}}, "phases");
   expect({"Softmax", 13, {iota({2})}, {{"axis", int64_t{1}}}}, "axis 1 is outside [-1, 0]");
@@ -259,7 +290,8 @@ TEST(OperatorTable, IsDocumented) {
   for (std::string line; std::getline(file, line);) {
     size_t name_end = line.find(" | ", 2);
     size_t opset_end = name_end == std::string::npos ? name_end : line.find(" | ", name_end + 3);
-    if (line.starts_with("| ") && opset_end != std::string::npos && line.find_first_of("0123456789", name_end) < opset_end) {
+    if (line.starts_with("| ") && opset_end != std::string::npos &&
+        line.find_first_of("0123456789", name_end) < opset_end) {
       documented.insert(line.substr(2, opset_end - 2));
     }
   }

@@ -27,6 +27,18 @@ std::vector<int64_t> candidates(int64_t extent, int64_t lanes) {
   return {sizes.begin(), sizes.end()};
 }
 
+/// Whole blocks of a fused sum, halving: a tile that cuts a block would round in more places than the statement says.
+void add_blocks(std::vector<int64_t>& sizes, int64_t extent, int64_t block) {
+  std::set<int64_t, std::greater<>> all(sizes.begin(), sizes.end());
+  for (int64_t blocks = 1; blocks * block < extent; blocks *= 2) {
+    all.insert(blocks * block);
+  }
+  sizes.assign(all.begin(), all.end());
+}
+
+/// What a plan may do, from the best to the last resort.
+enum class Freedom : uint8_t { WholeBlocks, AnyTile, SingleBuffer };
+
 struct Scored {
   TilePlan plan;
   double score = INFINITY;     // cycles; beyond kMisfit: how far from fitting
@@ -36,8 +48,8 @@ constexpr double kMisfit = 1e15;
 
 class Chooser {
  public:
-  Chooser(const GroupAnalysis& group, const Context& context, int intrinsic, bool double_buffer)
-      : group_(group), context_(context), machine_(context.machine), intrinsic_(intrinsic), double_buffer_(double_buffer) {
+  Chooser(const GroupAnalysis& group, const Context& context, int intrinsic, Freedom freedom)
+      : group_(group), context_(context), machine_(context.machine), intrinsic_(intrinsic), double_buffer_(freedom != Freedom::SingleBuffer) {
     const te::Stmt& root = group.root_stmt();
     lanes_ = std::max(machine_.vector.lanes_of(root.body.back().type), 1);
     for (size_t d = 0; d < root.dims.size(); ++d) {
@@ -47,9 +59,15 @@ class Chooser {
     }
     if (group.streamed >= 0) {
       const te::Stmt& streamed = group.stmts[static_cast<size_t>(group.streamed)];
+      int64_t block = te::sum_block(streamed);
       for (size_t d = 0; d < streamed.dims.size(); ++d) {
         if (streamed.dims[d].kind == te::DimKind::Red) {
           knobs_.push_back({static_cast<int>(d), true, candidates(streamed.dims[d].extent, 1), 0});
+          if (freedom == Freedom::WholeBlocks && block > 1) {
+            std::erase_if(knobs_.back().sizes, [&](int64_t size) { return size % block != 0 && size != streamed.dims[d].extent; });
+            add_blocks(knobs_.back().sizes, streamed.dims[d].extent, block);
+          }
+          block = 0;   // only the first Red dim is summed in blocks
         }
       }
     }
@@ -248,19 +266,19 @@ Diags nothing_fits(const GroupAnalysis& group, const Scored& smallest, const Con
 
 Result<TilePlan> choose_plan(const GroupAnalysis& group, const Context& context) {
   Scored best;
-  for (int intrinsic = -1; intrinsic < std::min<int>(1, static_cast<int>(group.intrinsics.size())); ++intrinsic) {
-    Scored found = Chooser(group, context, intrinsic, true).run();
-    if (found.score < best.score) {
-      best = std::move(found);
+  for (Freedom freedom : {Freedom::WholeBlocks, Freedom::AnyTile, Freedom::SingleBuffer}) {
+    const int intrinsics = freedom == Freedom::SingleBuffer ? 0 : std::min<int>(1, static_cast<int>(group.intrinsics.size()));
+    for (int intrinsic = -1; intrinsic < intrinsics; ++intrinsic) {
+      Scored found = Chooser(group, context, intrinsic, freedom).run();
+      if (found.score < best.score) {
+        best = std::move(found);
+      }
+    }
+    if (best.score < kMisfit) {
+      return best.plan;
     }
   }
-  if (best.score >= kMisfit) {
-    best = Chooser(group, context, -1, false).run();
-  }
-  if (best.score >= kMisfit) {
-    return nothing_fits(group, Chooser(group, context, -1, false).smallest(), context);
-  }
-  return best.plan;
+  return nothing_fits(group, Chooser(group, context, -1, Freedom::SingleBuffer).smallest(), context);
 }
 
 }  // namespace dlcc::lowering

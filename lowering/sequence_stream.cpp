@@ -178,7 +178,9 @@ class StreamSequencer {
       return;
     }
     const Affine earlier = tile - range_.tile_begin - e_.buffer(out_buffer_).copies;
-    if (e_.regions().tiles > 1) {
+    const int64_t cores = e_.machine().core_count();
+    const int64_t most_tiles = (e_.regions().tiles + cores - 1) / cores;   // of a core
+    if (most_tiles > e_.buffer(out_buffer_).copies) {
       e_.guarded(scope, {earlier}, [&](Scope& busy) { e_.append(busy, hw::Wait{out_channel_, out_slot}); });
     }
   }

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "lowering/inline.h"
 #include "lowering/stmt_traits.h"
 
 namespace dlcc::lowering {
@@ -20,8 +21,14 @@ class Analyser {
       : module_(module), source_(group), context_(context) {}
 
   Result<GroupAnalysis> run() {
+    std::vector<Stmt> stmts;
     for (int position : source_.stmts) {
-      add_stmt(module_.stmts[static_cast<size_t>(position)]);
+      stmts.push_back(module_.stmts[static_cast<size_t>(position)]);
+      note_node(stmts.back());
+    }
+    inline_maps(stmts);
+    for (Stmt& stmt : stmts) {
+      add_stmt(std::move(stmt));
     }
     for (const Stmt& stmt : out_.stmts) {
       if (stmt.kind == StmtKind::Scan || stmt.kind == StmtKind::Opaque) {
@@ -42,6 +49,12 @@ class Analyser {
   }
 
  private:
+  void note_node(const Stmt& stmt) {
+    if (stmt.node >= 0 && seen_nodes_.insert(stmt.node).second) {
+      out_.onnx_nodes.push_back(module_.node_names[static_cast<size_t>(stmt.node)]);
+    }
+  }
+
   int local_tensor(int module_tensor) {
     const auto [at, fresh] = local_.try_emplace(module_tensor, static_cast<int>(out_.tensors.size()));
     if (fresh) {
@@ -175,12 +188,6 @@ class Analyser {
   }
 
   void describe() {
-    std::set<int> seen;
-    for (const Stmt& stmt : out_.stmts) {
-      if (stmt.node >= 0 && seen.insert(stmt.node).second) {
-        out_.onnx_nodes.push_back(module_.node_names[static_cast<size_t>(stmt.node)]);
-      }
-    }
     const int named = out_.streamed >= 0 ? out_.streamed : out_.root();
     out_.name = out_.stmts[static_cast<size_t>(named)].name;
     bool reduces = false;
@@ -204,6 +211,7 @@ class Analyser {
   const Context& context_;
   GroupAnalysis out_;
   std::map<int, int> local_;
+  std::set<int> seen_nodes_;
 };
 
 }  // namespace

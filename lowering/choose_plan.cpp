@@ -54,7 +54,7 @@ class Chooser {
     lanes_ = std::max(machine_.vector.lanes_of(root.body.back().type), 1);
     for (size_t d = 0; d < root.dims.size(); ++d) {
       if (root.dims[d].kind == te::DimKind::Par) {
-        knobs_.push_back({static_cast<int>(d), false, candidates(root.dims[d].extent, lanes_), 0});
+        knobs_.push_back({static_cast<int>(d), false, candidates(root.dims[d].extent, lanes_)});
       }
     }
     if (group.streamed >= 0) {
@@ -62,7 +62,7 @@ class Chooser {
       int64_t block = te::sum_block(streamed);
       for (size_t d = 0; d < streamed.dims.size(); ++d) {
         if (streamed.dims[d].kind == te::DimKind::Red) {
-          knobs_.push_back({static_cast<int>(d), true, candidates(streamed.dims[d].extent, 1), 0});
+          knobs_.push_back({static_cast<int>(d), true, candidates(streamed.dims[d].extent, 1)});
           if (freedom == Freedom::WholeBlocks && block > 1) {
             std::erase_if(knobs_.back().sizes, [&](int64_t size) { return size % block != 0 && size != streamed.dims[d].extent; });
             add_blocks(knobs_.back().sizes, streamed.dims[d].extent, block);
@@ -73,22 +73,13 @@ class Chooser {
     }
   }
 
+  /// The best of several descents: from the whole tensor; from thin tiles of whole rows (few descriptors); from the middle.
   Scored run() {
-    Scored best = score(positions());
-    for (int step = 0; step < kMaxSteps; ++step) {
-      Scored improved = best;
-      std::vector<size_t> at;
-      for (size_t k = 0; k < knobs_.size(); ++k) {
-        for (int move : {1, 2, 4, -1, -2}) {
-          try_move(k, move, improved, at);
-        }
-      }
-      if (improved.score >= best.score) {
-        break;
-      }
-      best = std::move(improved);
-      for (size_t k = 0; k < knobs_.size(); ++k) {
-        knobs_[k].at = at[k];
+    Scored best;
+    for (const std::vector<size_t>& start : starts()) {
+      Scored found = descend(start);
+      if (found.score < best.score) {
+        best = std::move(found);
       }
     }
     return best;
@@ -108,29 +99,79 @@ class Chooser {
     int dim;
     bool reduction;
     std::vector<int64_t> sizes;
-    size_t at;
   };
 
-  std::vector<size_t> positions() const {
-    std::vector<size_t> at;
-    for (const Knob& knob : knobs_) {
-      at.push_back(knob.at);
+  using Position = std::vector<size_t>;   // index into each knob's sizes
+
+  std::vector<Position> starts() const {
+    Position whole(knobs_.size(), 0), rows, middle;
+    size_t last_par = 0;
+    for (size_t k = 0; k < knobs_.size(); ++k) {
+      last_par = knobs_[k].reduction ? last_par : k;
     }
-    return at;
+    for (size_t k = 0; k < knobs_.size(); ++k) {
+      rows.push_back(k == last_par && !knobs_[k].reduction ? 0 : knobs_[k].sizes.size() - 1);
+      middle.push_back(knobs_[k].sizes.size() / 2);
+    }
+    std::vector<Position> all = {whole, rows, middle};
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
   }
 
-  void try_move(size_t k, int move, Scored& improved, std::vector<size_t>& at_best) {
-    const int64_t to = static_cast<int64_t>(knobs_[k].at) + move;
-    if (to < 0 || to >= static_cast<int64_t>(knobs_[k].sizes.size())) {
-      return;
+  Scored descend(Position at) {
+    double best = score_at(at);
+    for (int step = 0; step < kMaxSteps; ++step) {
+      Position next = at;
+      double improved = best;
+      for (size_t k = 0; k < knobs_.size(); ++k) {
+        for (int move : {1, 2, 4, -1, -2}) {
+          try_moves(at, {{k, move}}, improved, next);
+        }
+      }
+      if (improved >= best) {   // no single dim helps: trade one against another
+        for (size_t smaller = 0; smaller < knobs_.size(); ++smaller) {
+          for (size_t larger = 0; larger < knobs_.size(); ++larger) {
+            for (int move : {1, 3}) {
+              try_moves(at, {{smaller, move}, {larger, -move}}, improved, next);
+            }
+          }
+        }
+      }
+      if (improved >= best) {
+        break;
+      }
+      best = improved;
+      at = next;
     }
-    std::vector<size_t> at = positions();
-    at[k] = static_cast<size_t>(to);
-    Scored candidate = score(at);
-    if (candidate.score < improved.score) {
-      improved = std::move(candidate);
-      at_best = at;
+    return score(at);
+  }
+
+  struct Move {
+    size_t knob;
+    int by;
+  };
+  void try_moves(const Position& from, std::initializer_list<Move> moves, double& improved, Position& best) {
+    Position at = from;
+    for (const Move& move : moves) {
+      const int64_t to = static_cast<int64_t>(at[move.knob]) + move.by;
+      if (to < 0 || to >= static_cast<int64_t>(knobs_[move.knob].sizes.size())) {
+        return;
+      }
+      at[move.knob] = static_cast<size_t>(to);
     }
+    if (const double value = score_at(at); value < improved) {
+      improved = value;
+      best = at;
+    }
+  }
+
+  double score_at(const Position& at) {
+    const auto [known, fresh] = scores_.try_emplace(at, 0.0);
+    if (fresh) {
+      known->second = score(at).score;
+    }
+    return known->second;
   }
 
   TilePlan plan_at(const std::vector<size_t>& at) const {
@@ -248,6 +289,7 @@ class Chooser {
   const bool double_buffer_;
   int64_t lanes_ = 1;
   std::vector<Knob> knobs_;
+  std::map<Position, double> scores_;
 };
 
 Diags nothing_fits(const GroupAnalysis& group, const Scored& smallest, const Context& context) {

@@ -169,11 +169,19 @@ const hw::DmaEngine& GroupEmitter::engine(hw::MemoryId from, hw::MemoryId to) co
   return machine().dma[static_cast<size_t>(machine().paths[static_cast<size_t>(path(from, to))].engine)];
 }
 
-/// Position of index 0 of a load's buffer. A box that is filled outside keeps its unclipped origin; any other starts where the tensor does.
+/// Where a load's box starts. A box that is filled outside keeps its unclipped origin; any other slides inside the tensor, so that its extents stay
+/// constant: a dense box is one descriptor, a clipped one might be one a row.
 std::vector<Affine> GroupEmitter::load_origin(Scope& scope, const Load& load) {
   std::vector<Affine> origin;
   for (const Range& range : load.box) {
-    origin.push_back(load.fill ? in_scope(range.lo, scope) : clip(scope, range).lo);
+    Affine lo = in_scope(range.lo, scope);
+    if (!load.fill && range.below) {
+      lo = let(scope, LetOp::Max, lo, 0);
+    }
+    if (!load.fill && range.above) {
+      lo = let(scope, LetOp::Min, lo, range.limit - range.size);
+    }
+    origin.push_back(std::move(lo));
   }
   return origin;
 }
@@ -187,18 +195,15 @@ void GroupEmitter::load(Scope& scope, int id, const Affine& slot, int channel) {
   dma.src = {hw::ObjectKind::Tensor, tensor_of_(tensor.module_tensor), 0, {}};
   dma.dst = {hw::ObjectKind::Buffer, target, slot, {}};
   bool outside = false;
+  const std::vector<Affine> origin = load_origin(scope, load);
   for (size_t axis = 0; axis < load.box.size(); ++axis) {
     const Range& range = load.box[axis];
-    Clipped c = clip(scope, range);
-    if (load.fill) {
-      c = {in_scope(range.lo, scope), range.size, range.size};
-      outside |= range.clipped();
-    }
-    dma.box.push_back(new_dim("p" + std::to_string(axis), c.extent, c.max_extent));
-    dma.src.index.push_back(c.lo + Affine::var(dma.box.back().var));
+    outside |= range.clipped();
+    dma.box.push_back(new_dim("p" + std::to_string(axis), range.size, range.size));
+    dma.src.index.push_back(origin[axis] + Affine::var(dma.box.back().var));
     dma.dst.index.push_back(Affine::var(dma.box.back().var));
   }
-  if (outside) {
+  if (load.fill && outside) {
     dma.fill = load.fill;
   }
   dma.channel = channel;

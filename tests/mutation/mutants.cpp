@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <functional>
+#include <algorithm>
 #include <set>
 
 namespace dlcc::mutation {
@@ -101,6 +101,62 @@ std::string describe(const hw::Program& program, const hw::Group& group, const M
                        name_of_object(program, group, dma->dst), mutation.by, mutation.dim);
   }
   return fmt::format("node {}: barrier removed", mutation.node);
+}
+
+namespace {
+
+/// Which core reads and which writes each byte of the arena in one group.
+class Touched {
+ public:
+  explicit Touched(int64_t arena_bytes) : by_(2, std::vector<int16_t>(static_cast<size_t>(arena_bytes), kNobody)) {}
+
+  void add(const sim::DmaRecord& record) {
+    over(record, [&](size_t at) {
+      int16_t& who = by_[record.put ? 1 : 0][at];
+      who = who == kNobody || who == record.core ? static_cast<int16_t>(record.core) : kSeveral;
+      return false;
+    });
+  }
+  bool conflicts(const sim::DmaRecord& record) const {
+    const auto other = [&](int16_t who) { return who != kNobody && who != record.core; };
+    return over(record, [&](size_t at) { return other(by_[1][at]) || (record.put && other(by_[0][at])); });
+  }
+
+ private:
+  static constexpr int16_t kNobody = -1, kSeveral = -2;
+  template <class F>
+  static bool over(const sim::DmaRecord& record, F&& f) {
+    const hw::Descriptor& d = record.descriptor;
+    for (int64_t block = 0; block < d.blocks; ++block) {
+      for (int64_t byte = 0; byte < d.block; ++byte) {
+        if (f(static_cast<size_t>(d.global + block * d.global_stride + byte))) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+  std::vector<std::vector<int16_t>> by_;   // [written]
+};
+
+}  // namespace
+
+std::vector<bool> ordering_barriers(const hw::Program& program, const std::vector<sim::DmaRecord>& trace) {
+  std::vector<std::vector<const sim::DmaRecord*>> by_group(program.groups.size());
+  for (const sim::DmaRecord& record : trace) {
+    if (record.space == hw::Space::Arena) {
+      by_group[static_cast<size_t>(record.group)].push_back(&record);
+    }
+  }
+  std::vector<bool> orders(program.groups.size(), false);
+  for (size_t g = 1; g < program.groups.size(); ++g) {
+    Touched before(program.arena_bytes);
+    for (const sim::DmaRecord* record : by_group[g - 1]) {
+      before.add(*record);
+    }
+    orders[g] = std::any_of(by_group[g].begin(), by_group[g].end(), [&](const sim::DmaRecord* record) { return before.conflicts(*record); });
+  }
+  return orders;
 }
 
 hw::Program isolate(const hw::Program& program, size_t group) {

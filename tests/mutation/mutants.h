@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "hw/program.h"
+#include "sim/sim.h"
 
 namespace dlcc::mutation {
 
@@ -18,7 +19,12 @@ struct Mutation {
   int by = 0;
 };
 
+/// Waits, signals and boxes; with `barriers` only those.
 std::vector<Mutation> mutations(const hw::Group& group, bool barriers);
+
+/// By group: whether its leading barrier orders anything: some core touches arena bytes in it that another core touched in the group before, one of
+/// them writing. Worked out from the addresses of all transfers. A barrier that orders nothing cannot be missed; it only costs its cycles.
+std::vector<bool> ordering_barriers(const hw::Program& program, const std::vector<sim::DmaRecord>& trace);
 hw::Group apply(const hw::Group& group, const Mutation& mutation);
 /// "dma load of X -> X.buf: dim 1 by -1" with the object's name.
 std::string describe(const hw::Program& program, const hw::Group& group, const Mutation& mutation);

@@ -12,14 +12,14 @@ namespace dlcc::mutation {
 namespace {
 
 constexpr std::pair<const char*, std::string_view> kModules[] = {
-    {"gemm", R"(tensor A f32[72,200] input
-tensor B f32[200,136] input
-tensor C f32[72,136] output
+    {"gemm", R"(tensor A f32[40,100] input
+tensor B f32[100,72] input
+tensor C f32[40,72] output
 inputs A B
 outputs C
 stmt gemm : reduce sum
-  par i:72 j:136
-  red k:200
+  par i:40 j:72
+  red k:100
   C[i, j] += A[i, k] * B[k, j]
 )"},
     {"gemm_odd", R"(tensor A f32[13,19] input
@@ -37,43 +37,43 @@ stmt add : map
   par i:13 j:17
   D[i, j] = C[i, j] + bias[j]
 )"},
-    {"conv3x3_padded", R"(tensor X f32[24,20,20] input
-tensor W f32[40,24,3,3] input
-tensor B f32[40] input
-tensor Y f32[40,20,20] intermediate
-tensor Z f32[40,20,20] output
+    {"conv3x3_padded", R"(tensor X f32[12,14,14] input
+tensor W f32[24,12,3,3] input
+tensor B f32[24] input
+tensor Y f32[24,14,14] intermediate
+tensor Z f32[24,14,14] output
 inputs X W B
 outputs Z
 stmt conv : reduce sum
-  par co:40 oh:20 ow:20
-  red ci:24 kh:3 kw:3
+  par co:24 oh:14 ow:14
+  red ci:12 kh:3 kw:3
   Y[co, oh, ow] += X[ci, oh + kh - 1, ow + kw - 1 | 0] * W[co, ci, kh, kw]
 stmt relu : map
-  par co:40 oh:20 ow:20
+  par co:24 oh:14 ow:14
   Z[co, oh, ow] = max(Y[co, oh, ow] + B[co], -3.5)
 )"},
-    {"conv_pool", R"(tensor X f32[3,26,26] input
-tensor W f32[16,3,5,5] input
-tensor Y f32[16,26,26] intermediate
-tensor Z f32[16,13,13] output
+    {"conv_pool", R"(tensor X f32[2,16,16] input
+tensor W f32[8,2,5,5] input
+tensor Y f32[8,16,16] intermediate
+tensor Z f32[8,8,8] output
 inputs X W
 outputs Z
 stmt conv : reduce sum
-  par co:16 oh:26 ow:26
-  red ci:3 kh:5 kw:5
+  par co:8 oh:16 ow:16
+  red ci:2 kh:5 kw:5
   Y[co, oh, ow] += X[ci, oh + kh - 2, ow + kw - 2 | 0] * W[co, ci, kh, kw]
 stmt pool : reduce max
-  par co:16 ph:13 pw:13
+  par co:8 ph:8 pw:8
   red kh:2 kw:2
   Z[co, ph, pw] = Y[co, 2*ph + kh, 2*pw + kw]
 )"},
-    {"depthwise_stride2", R"(tensor X f32[48,23,23] input
-tensor W f32[48,3,3] input
-tensor Y f32[48,12,12] output
+    {"depthwise_stride2", R"(tensor X f32[24,15,15] input
+tensor W f32[24,3,3] input
+tensor Y f32[24,8,8] output
 inputs X W
 outputs Y
 stmt depthwise : reduce sum
-  par c:48 oh:12 ow:12
+  par c:24 oh:8 ow:8
   red kh:3 kw:3
   Y[c, oh, ow] += X[c, 2*oh + kh - 1, 2*ow + kw - 1 | 0] * W[c, kh, kw]
 )"},
@@ -108,14 +108,14 @@ stmt divide : map
   par r:150 c:37
   Y[r, c] = E[r, c] / S[r]
 )"},
-    {"matmul_batched", R"(tensor A f32[6,33,40] input
-tensor B f32[6,40,29] input
-tensor C f32[6,33,29] output
+    {"matmul_batched", R"(tensor A f32[4,21,24] input
+tensor B f32[4,24,29] input
+tensor C f32[4,21,29] output
 inputs A B
 outputs C
 stmt matmul : reduce sum
-  par b:6 i:33 j:29
-  red k:40
+  par b:4 i:21 j:29
+  red k:24
   C[b, i, j] += A[b, i, k] * B[b, k, j]
 )"},
     {"concat_slices", R"(tensor A f32[40,11] input

@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# Everything that must hold, from a clean clone: builds with warnings as errors, runs all tests, unit tests under sanitizers, both fuzzers for
+# 60 s each, and clang-tidy. The last line is "N passed, N failed, N skipped"; exit code 1 when something failed.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+fuzz_seconds=${DLCC_FUZZ_SECONDS:-60}
+passed=0
+failed=0
+skipped=0
+stop_on_error() { "$@" || { echo "0 passed, 1 failed, 0 skipped"; exit 1; }; }
+
+# check NAME COMMAND...: one more passed or failed; the output is shown when it failed.
+check() {
+  local name=$1 log
+  shift
+  log=$(mktemp)
+  local start=$SECONDS
+  if "$@" >"$log" 2>&1; then
+    passed=$((passed + 1))
+    echo "$name: passed ($((SECONDS - start)) s)"
+  else
+    failed=$((failed + 1))
+    tail -n 60 "$log"
+    echo "$name: FAILED ($((SECONDS - start)) s)"
+  fi
+  rm -f "$log"
+}
+
+# run_ctest FOLDER ARGUMENTS...: counts each test by its result line.
+run_ctest() {
+  local folder=$1 log
+  shift
+  log=$(mktemp)
+  ctest --test-dir "$folder" --output-on-failure --timeout 900 "$@" 2>&1 | tee "$log"
+  passed=$((passed + $(grep -cE '^ *[0-9]+/[0-9]+ Test .* Passed ' "$log")))
+  skipped=$((skipped + $(grep -cE '^ *[0-9]+/[0-9]+ Test .*\*\*\*Skipped' "$log")))
+  failed=$((failed + $(grep -cE '^ *[0-9]+/[0-9]+ Test .*\*\*\*(Failed|Timeout|Exception|Not Run)|^ *[0-9]+/[0-9]+ Test .*\(Not Run\)' "$log")))
+  if ! grep -qE '^[0-9]+% tests passed' "$log"; then
+    failed=$((failed + 1))
+    echo "ctest in $folder did not finish"
+  fi
+  rm -f "$log"
+}
+
+# The instrumented builds leave out what does not need them: LLVM takes long to link and none of our code is in it.
+build_sanitized() {
+  cmake -S . -B build-asan -G Ninja -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -g1" -DDLCC_SANITIZE=ON &&
+    ninja -C build-asan sanitized
+}
+build_fuzzers() {
+  cmake -S . -B build-fuzz -G Ninja -DCMAKE_C_COMPILER=clang-19 -DCMAKE_CXX_COMPILER=clang++-19 -DCMAKE_BUILD_TYPE=Release \
+    "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -g1" -DDLCC_FUZZERS=ON -DDLCC_UNIT_TESTS=OFF && ninja -C build-fuzz onnx_fuzz yaml_fuzz
+}
+# fuzz NAME CORPUS: seeds are copied, findings stay in build-fuzz.
+fuzz() {
+  mkdir -p "build-fuzz/corpus_$1"
+  cp -r "${@:2}" "build-fuzz/corpus_$1"
+  (cd build-fuzz && "bin/$1" -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1 "corpus_$1")
+}
+tidy() {
+  git ls-files '*.cpp' | grep -E '^(base|hw|frontend|lowering|sim|targets|toolchain)/' | xargs -P "$(nproc)" -n 4 clang-tidy-19 -p build --quiet
+}
+
+stop_on_error bash toolchain/install.sh --tests --python
+stop_on_error bash toolchain/build.sh -DDLCC_UNIT_TESTS=ON -DDLCC_WERROR=ON
+run_ctest build
+check "sanitizer build" build_sanitized
+if [ -f build-asan/CTestTestfile.cmake ]; then
+  run_ctest build-asan -L sanitized
+fi
+check "fuzzer build" build_fuzzers
+check "fuzz ONNX ${fuzz_seconds} s" fuzz onnx_fuzz examples/digits/digits.onnx
+check "fuzz YAML ${fuzz_seconds} s" fuzz yaml_fuzz hw/chips/*.yaml
+check "clang-tidy" tidy
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]

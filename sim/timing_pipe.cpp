@@ -219,7 +219,8 @@ bool TimingRun::execute_dma(int core, int pipe, int64_t now) {
         return false;
       }
       if (engines_[static_cast<size_t>(id)]->outstanding(core) >= std::max(engine->queue_depth, 1)) {
-        return block(core, pipe, Block::QueueFull);
+        // A pipe that is the engine is busy with the descriptors before.
+        return block(core, pipe, engine->kind == hw::EngineKind::Async ? Block::QueueFull : Block::Transfer);
       }
       spend(core, pipe, ticks(engine->issue));
       self.paid = true;

@@ -72,6 +72,11 @@ std::vector<int> Machine::route(MemoryId from, MemoryId to) const {
   if (from == to || from < 0 || to < 0) {
     return {};
   }
+  for (size_t i = 0; i < paths.size(); ++i) {   // the usual case, on the hot path of choosing plans
+    if (paths[i].from == from && paths[i].to == to) {
+      return {static_cast<int>(i)};
+    }
+  }
   std::vector<int> arrived_by(memories.size(),
                               kNone);  // path index; breadth first, so the first arrival is a shortest route
   std::deque<MemoryId> open = {from};

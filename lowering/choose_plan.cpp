@@ -42,7 +42,6 @@ enum class Freedom : uint8_t { WholeBlocks, AnyTile, SingleBuffer };
 struct Scored {
   TilePlan plan;
   double score = INFINITY;     // cycles; beyond kMisfit: how far from fitting
-  std::string refusal;
 };
 constexpr double kMisfit = 1e15;
 
@@ -222,12 +221,11 @@ class Chooser {
       plan.micro = micro_tile(regions);
     }
     const BufferPlan buffers = plan_buffers(group_, plan, regions, machine_);
-    Scored scored{plan, 0, ""};
+    Scored scored{plan, 0};
     if (buffers.overflow > 0) {
       scored.score = kMisfit * (1 + static_cast<double>(buffers.overflow) / 1024);
-      scored.refusal = itemise(buffers, machine_);
       if (context_.explain.enabled()) {
-        context_.explain.add(group_.name, print(plan, group_) + " refused: " + scored.refusal);
+        context_.explain.add(group_.name, print(plan, group_) + " refused: " + itemise(buffers, machine_));
       }
     } else {
       scored.score = estimate(group_, plan, regions, buffers, machine_).total;
@@ -301,7 +299,7 @@ Diags nothing_fits(const GroupAnalysis& group, const Scored& smallest, const Con
       knob = fmt::format("memories.{}.size of at least {} bytes would fit it", memory.name, memory.size + buffers.overflow);
     }
   }
-  return error(group.name, fmt::format("no tile fits: the smallest ({}) {}; {}", print(smallest.plan, group), smallest.refusal, knob));
+  return error(group.name, fmt::format("no tile fits: the smallest ({}) {}; {}", print(smallest.plan, group), itemise(buffers, context.machine), knob));
 }
 
 }  // namespace

@@ -98,8 +98,32 @@ class GroupEmitter {
   std::vector<Affine> load_origin(Scope& scope, const Load& load);
   hw::View read_view(Scope& scope, int stmt, int read, const Iteration& at, const SlotOf& slot_of);
   int load_of(int stmt, int read) const;
-  void operand_transfer(Scope& scope, int operand, const Iteration& at, const std::vector<hw::BoxDim>& axes, const std::vector<Affine>& base,
-                        const Affine& slot, const SlotOf& slot_of);
+
+  /// A loop over micro tiles of one dim.
+  struct MicroLoop {
+    VarId var = 0;
+    Affine count, extent;
+    int64_t max_count = 1;
+    int64_t step = 1;
+  };
+  struct MicroNest {
+    Iteration whole;                  // the statement's box of this step
+    std::vector<MicroLoop> loops;     // by dim
+    Affine ordinal;                   // of a call within the step, for alternating slots
+    int64_t calls = 1;                // bound of ordinal
+    Affine reductions_done;           // 0 exactly in the first call for an element of the result
+  };
+  struct MicroCall {
+    std::vector<hw::BoxDim> axes;
+    Iteration point;
+  };
+  const IntrinsicMatch& match() const;
+  const hw::Intrinsic& intrinsic() const;
+  MicroNest micro_nest(Scope& scope, const Affine& step);
+  MicroCall micro_call(Scope& scope, const MicroNest& nest);
+  void operand_transfer(Scope& scope, size_t operand, const MicroCall& call, const Affine& slot, const SlotOf& slot_of);
+  hw::View operand_view(Scope& scope, size_t operand, const MicroCall& call, const Affine& slot, const SlotOf& slot_of);
+  std::vector<Affine> call_params(Scope& scope, const MicroNest& nest, const MicroCall& call);
 
   const GroupAnalysis& group_;
   const TilePlan& plan_;

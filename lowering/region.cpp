@@ -61,6 +61,7 @@ class Propagator {
 
  private:
   void make_loops() {
+    out_.loops.reserve(plan_.order.size() + plan_.red_tile.size());
     const Stmt& root = group_.root_stmt();
     for (int dim : plan_.order) {
       const int64_t tile = plan_.tile[static_cast<size_t>(dim)];
@@ -141,6 +142,7 @@ class Propagator {
     const te::Access& read = group_.stmts[s].reads[r];
     const GroupTensor& tensor = group_.tensors[static_cast<size_t>(read.tensor)];
     Box box;
+    box.reserve(read.index.size());
     for (size_t axis = 0; axis < read.index.size(); ++axis) {
       const int64_t limit = tensor.shape[axis];
       box.push_back(static_cast<int>(axis) == read.indirect_axis ? make_range(0, limit, limit)
@@ -155,7 +157,7 @@ class Propagator {
         out_.output_fill[static_cast<size_t>(tensor.producer)] = read.fill;
       }
     } else {
-      add_load(s, r, box);
+      add_load(s, r, std::move(box));
     }
   }
 
@@ -195,7 +197,7 @@ class Propagator {
     }
   }
 
-  void add_load(size_t s, size_t r, const Box& box) {
+  void add_load(size_t s, size_t r, Box box) {
     const te::Access& read = group_.stmts[s].reads[r];
     const Load::User user{static_cast<int>(s), static_cast<int>(r)};
     for (Load& load : out_.loads) {
@@ -205,7 +207,7 @@ class Propagator {
         return;
       }
     }
-    out_.loads.push_back({read.tensor, group_.phase[s], box, read.fill, {user}});
+    out_.loads.push_back({read.tensor, group_.phase[s], std::move(box), read.fill, {user}});
   }
 
   const GroupAnalysis& group_;

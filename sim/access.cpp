@@ -1,9 +1,9 @@
 // Views in numbers: places, bounds, footprints.
 #include "sim/access.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace dlcc::sim {
 namespace {
@@ -110,7 +110,8 @@ bool extents_of(const std::vector<hw::BoxDim>& box, const int64_t* env, std::vec
   return points;
 }
 
-ViewCode::ViewCode(const hw::View& view, const std::vector<hw::BoxDim>& box, const hw::Group& group, const hw::Program& program, int indirect_dim)
+ViewCode::ViewCode(const hw::View& view, const std::vector<hw::BoxDim>& box, const hw::Group& group,
+                   const hw::Program& program, int indirect_dim)
     : view_(&view), is_tensor_(view.kind == hw::ObjectKind::Tensor), indirect_dim_(indirect_dim) {
   const auto object = static_cast<size_t>(view.object);
   if (is_tensor_) {
@@ -173,7 +174,8 @@ bool ViewCode::slot_inside(const int64_t* env) const {
 std::pair<int64_t, int64_t> ViewCode::bounds(size_t d, const int64_t* env, const std::vector<int64_t>& extents) const {
   int64_t low = eval(rest_[d], env), high = low;
   for (size_t b = 0; b < extents.size(); ++b) {
-    const int64_t reach = static_cast<int64_t>(static_cast<uint64_t>(coefs_[d][b]) * static_cast<uint64_t>(extents[b] - 1));
+    const int64_t reach =
+        static_cast<int64_t>(static_cast<uint64_t>(coefs_[d][b]) * static_cast<uint64_t>(extents[b] - 1));
     (reach < 0 ? low : high) += reach;
   }
   return {low, high};

@@ -1,5 +1,5 @@
-// A View compiled against its leaf's box: where point 0 lies, the stride of each box dim, whether every point is inside the object,
-// and the footprint (merged byte runs), which is memoised because tiles repeat the same few extents.
+// A View compiled against its leaf's box: where point 0 lies, the stride of each box dim, whether every point is inside
+// the object, and the footprint (merged byte runs), which is memoised because tiles repeat the same few extents.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,8 @@ bool overlap(const Runs& a, int64_t a_base, const Runs& b, int64_t b_base);
 
 class ViewCode {
  public:
-  ViewCode(const hw::View& view, const std::vector<hw::BoxDim>& box, const hw::Group& group, const hw::Program& program, int indirect_dim = -1);
+  ViewCode(const hw::View& view, const std::vector<hw::BoxDim>& box, const hw::Group& group, const hw::Program& program,
+           int indirect_dim = -1);
 
   bool is_tensor() const { return is_tensor_; }
   bool is_arena() const { return is_tensor_ && tensor_->space == hw::Space::Arena; }
@@ -50,7 +51,8 @@ class ViewCode {
   bool slot_inside(const int64_t* env) const;
   /// Every index of every point of a non-empty box is inside the object (the indirect dim excepted).
   bool inside(const int64_t* env, const std::vector<int64_t>& extents) const;
-  /// Bytes from the start of the memory or space: of the element at point 0, or of the slot's start for a blocked buffer.
+  /// Bytes from the start of the memory or space: of the element at point 0, or of the slot's start for a blocked
+  /// buffer.
   int64_t place(const int64_t* env) const;
   /// Bytes touched, relative to place(). Valid while this object lives. Thread-safe.
   const Runs& footprint(const int64_t* env, const std::vector<int64_t>& extents) const;
@@ -72,13 +74,13 @@ class ViewCode {
   int64_t element_;
   const std::vector<int64_t>* shape_;
   int indirect_dim_;
-  bool separable_ = true;                       // no box variable moves two indices
-  std::vector<int64_t> pitch_;                  // elements per index dim
-  std::vector<te::Affine> rest_;                // indices without the box variables
-  std::vector<std::vector<int64_t>> coefs_;     // [index dim][box dim]
+  bool separable_ = true;                    // no box variable moves two indices
+  std::vector<int64_t> pitch_;               // elements per index dim
+  std::vector<te::Affine> rest_;             // indices without the box variables
+  std::vector<std::vector<int64_t>> coefs_;  // [index dim][box dim]
   std::vector<int64_t> strides_;
-  te::Affine base_;                             // elements
-  std::vector<std::vector<int64_t>> tables_;    // blocked: element offset by coordinate, per dim
+  te::Affine base_;                           // elements
+  std::vector<std::vector<int64_t>> tables_;  // blocked: element offset by coordinate, per dim
   struct Cache {
     std::mutex mutex;
     std::map<std::vector<int64_t>, std::unique_ptr<Runs>> runs;

@@ -12,7 +12,8 @@ struct Dim {
   int64_t extent, dst, src;
 };
 
-std::vector<Dim> normalise(std::span<const int64_t> dst, std::span<const int64_t> src, std::span<const int64_t> extents) {
+std::vector<Dim> normalise(std::span<const int64_t> dst, std::span<const int64_t> src,
+                           std::span<const int64_t> extents) {
   std::vector<Dim> dims;
   for (size_t d = 0; d < extents.size(); ++d) {
     if (extents[d] == 1) {
@@ -60,8 +61,8 @@ bool has_points(std::span<const int64_t> extents) {
 
 }  // namespace
 
-void copy_box(std::byte* dst, std::span<const int64_t> dst_strides, const std::byte* src, std::span<const int64_t> src_strides,
-              std::span<const int64_t> extents, int64_t element) {
+void copy_box(std::byte* dst, std::span<const int64_t> dst_strides, const std::byte* src,
+              std::span<const int64_t> src_strides, std::span<const int64_t> extents, int64_t element) {
   if (!has_points(extents)) {
     return;
   }
@@ -73,7 +74,8 @@ void copy_box(std::byte* dst, std::span<const int64_t> dst_strides, const std::b
   }
 }
 
-void fill_box(std::byte* dst, std::span<const int64_t> strides, std::span<const int64_t> extents, DType type, te::Value value) {
+void fill_box(std::byte* dst, std::span<const int64_t> strides, std::span<const int64_t> extents, DType type,
+              te::Value value) {
   if (!has_points(extents)) {
     return;
   }

@@ -10,9 +10,10 @@
 namespace dlcc::sim {
 
 /// dst and src do not overlap. Strides in bytes; extents may be 0.
-void copy_box(std::byte* dst, std::span<const int64_t> dst_strides, const std::byte* src, std::span<const int64_t> src_strides,
-              std::span<const int64_t> extents, int64_t element);
-void fill_box(std::byte* dst, std::span<const int64_t> strides, std::span<const int64_t> extents, DType type, te::Value value);
+void copy_box(std::byte* dst, std::span<const int64_t> dst_strides, const std::byte* src,
+              std::span<const int64_t> src_strides, std::span<const int64_t> extents, int64_t element);
+void fill_box(std::byte* dst, std::span<const int64_t> strides, std::span<const int64_t> extents, DType type,
+              te::Value value);
 
 /// A number of a chip file or program as a value of that type.
 te::Value value_of(double number, DType type);

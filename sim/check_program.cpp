@@ -31,7 +31,8 @@ class GroupChecker {
       check(buffer);
     }
     for (const hw::Channel& channel : group_.channels) {
-      need(channel.slots > 0 && channel.slots <= 1 << 20, fmt::format("channel '{}' has {} slots", channel.name, channel.slots));
+      need(channel.slots > 0 && channel.slots <= 1 << 20,
+           fmt::format("channel '{}' has {} slots", channel.name, channel.slots));
       need(channel.initial >= 0, fmt::format("channel '{}' starts with {} tokens", channel.name, channel.initial));
       check_pipe(channel.from);
       check_pipe(channel.to);
@@ -79,7 +80,8 @@ class GroupChecker {
     if (memory.kind == hw::MemoryKind::Global || !memory.per_core) {
       wrong("lies in memory '" + memory.name + "', which cores share");
     }
-    if (safe_count(buffer.shape) < 0 || (!buffer.pitch.empty() && (buffer.pitch.size() != buffer.shape.size() || safe_count(buffer.pitch) < 0))) {
+    if (safe_count(buffer.shape) < 0 ||
+        (!buffer.pitch.empty() && (buffer.pitch.size() != buffer.shape.size() || safe_count(buffer.pitch) < 0))) {
       wrong("has a bad shape or pitch");
       return;
     }
@@ -94,12 +96,14 @@ class GroupChecker {
         return;
       }
     }
-    if (buffer.copies < 1 || buffer.offset < 0 || buffer.slot_bytes < 0 || buffer.offset > kMaxBytes || buffer.slot_bytes > kMaxBytes / buffer.copies) {
+    if (buffer.copies < 1 || buffer.offset < 0 || buffer.slot_bytes < 0 || buffer.offset > kMaxBytes ||
+        buffer.slot_bytes > kMaxBytes / buffer.copies) {
       wrong(fmt::format("has offset {}, {} slots of {} bytes", buffer.offset, buffer.copies, buffer.slot_bytes));
     } else if (buffer.storage_elements() * element > buffer.slot_bytes) {
       wrong(fmt::format("needs {} bytes a slot, has {}", buffer.storage_elements() * element, buffer.slot_bytes));
     } else if (buffer.offset % element != 0 || buffer.slot_bytes % element != 0) {
-      wrong(fmt::format("offset {} or slot size {} is not a multiple of its elements' {} bytes", buffer.offset, buffer.slot_bytes, element));
+      wrong(fmt::format("offset {} or slot size {} is not a multiple of its elements' {} bytes", buffer.offset,
+                        buffer.slot_bytes, element));
     }
   }
 
@@ -116,7 +120,8 @@ class GroupChecker {
       }
       rank = group_.buffers[static_cast<size_t>(view.object)].shape.size();
     }
-    bool fine = need(view.index.size() == rank, fmt::format("an access to '{}' has {} indices, rank {}", name_of(view), view.index.size(), rank));
+    bool fine = need(view.index.size() == rank,
+                     fmt::format("an access to '{}' has {} indices, rank {}", name_of(view), view.index.size(), rank));
     for (const te::Affine& index : view.index) {
       fine = check(index) && fine;
     }
@@ -124,7 +129,8 @@ class GroupChecker {
   }
   void check_written(const hw::View& view) {
     if (check(view) && view.kind == hw::ObjectKind::Tensor) {
-      need(program_.tensors[static_cast<size_t>(view.object)].space == hw::Space::Arena, "writes weight tensor '" + name_of(view) + "'");
+      need(program_.tensors[static_cast<size_t>(view.object)].space == hw::Space::Arena,
+           "writes weight tensor '" + name_of(view) + "'");
     }
   }
   std::string name_of(const hw::View& view) const {
@@ -136,7 +142,8 @@ class GroupChecker {
     check(slot);
     if (in_range(channel, group_.channels, "channel")) {
       const hw::Channel& found = group_.channels[static_cast<size_t>(channel)];
-      need(found.kind == hw::ChannelKind::Reply ? reply : flag, "channel '" + found.name + "' is of the wrong kind for its use");
+      need(found.kind == hw::ChannelKind::Reply ? reply : flag,
+           "channel '" + found.name + "' is of the wrong kind for its use");
     }
   }
 
@@ -180,7 +187,8 @@ class GroupChecker {
     check_pipe(compute.pipe);
     check_written(compute.write);
     need(!compute.body.empty(), "'" + compute.name + "' has no body");
-    need(compute.index_base.empty() || compute.index_base.size() == compute.dims.size(), "'" + compute.name + "' has a bad index base");
+    need(compute.index_base.empty() || compute.index_base.size() == compute.dims.size(),
+         "'" + compute.name + "' has a bad index base");
     for (const te::Affine& base : compute.index_base) {
       check(base);
     }
@@ -194,14 +202,16 @@ class GroupChecker {
     for (size_t n = 0; n < compute.body.size(); ++n) {
       const te::ScalarNode& node = compute.body[n];
       for (const int32_t operand : {node.a, node.b, node.c}) {
-        need(operand >= -1 && operand < static_cast<int64_t>(n), "'" + compute.name + "' has a body that is not in order");
+        need(operand >= -1 && operand < static_cast<int64_t>(n),
+             "'" + compute.name + "' has a body that is not in order");
       }
       if (node.op == te::Op::Load) {
         in_range(node.integer, compute.reads, "read");
       } else if (node.op == te::Op::Index) {
         in_range(node.integer, compute.dims, "dim");
       }
-      need(node.op != te::Op::Param && !te::is_transcendental(node.op), "'" + compute.name + "' has an operation that only exists before lowering");
+      need(node.op != te::Op::Param && !te::is_transcendental(node.op),
+           "'" + compute.name + "' has an operation that only exists before lowering");
     }
   }
   void check(const hw::IntrinCall& call) {
@@ -211,15 +221,19 @@ class GroupChecker {
     const hw::Intrinsic& intrinsic = machine_.intrinsics[static_cast<size_t>(call.intrinsic)];
     check(call.box);
     check_pipe(intrinsic.pipe);
-    need(call.box.size() == intrinsic.semantics.axes.size(), fmt::format("a call of {} has {} axes", intrinsic.id, call.box.size()));
-    need(call.operands.size() == intrinsic.operands.size(), fmt::format("a call of {} has {} operands", intrinsic.id, call.operands.size()));
-    need(call.params.size() == intrinsic.params.size(), fmt::format("a call of {} has {} parameters", intrinsic.id, call.params.size()));
+    need(call.box.size() == intrinsic.semantics.axes.size(),
+         fmt::format("a call of {} has {} axes", intrinsic.id, call.box.size()));
+    need(call.operands.size() == intrinsic.operands.size(),
+         fmt::format("a call of {} has {} operands", intrinsic.id, call.operands.size()));
+    need(call.params.size() == intrinsic.params.size(),
+         fmt::format("a call of {} has {} parameters", intrinsic.id, call.params.size()));
     for (size_t o = 0; o < call.operands.size(); ++o) {
       const hw::View& view = call.operands[o];
       if (check(view) && o < intrinsic.operands.size()) {
         const DType type = view.kind == hw::ObjectKind::Tensor ? program_.tensors[static_cast<size_t>(view.object)].type
                                                                : group_.buffers[static_cast<size_t>(view.object)].type;
-        need(type == intrinsic.operands[o].type, fmt::format("operand {} of {} has the wrong type", intrinsic.operands[o].name, intrinsic.id));
+        need(type == intrinsic.operands[o].type,
+             fmt::format("operand {} of {} has the wrong type", intrinsic.operands[o].name, intrinsic.id));
         if (static_cast<int>(o) == intrinsic.semantics.output) {
           check_written(view);
         }
@@ -278,8 +292,8 @@ void check_tensor(const hw::GlobalTensor& tensor, const hw::Program& program, Di
     diags.push_back({DiagKind::Error, "tensor '" + tensor.name + "'", "has a bad shape"});
   } else if (tensor.offset < 0 || tensor.offset % element != 0 || tensor.offset > limit - count * element) {
     diags.push_back({DiagKind::Error, "tensor '" + tensor.name + "'",
-                     fmt::format("offset {} and {} bytes do not fit in the {} of {} bytes", tensor.offset, count * element,
-                                 weights ? "weights" : "arena", limit)});
+                     fmt::format("offset {} and {} bytes do not fit in the {} of {} bytes", tensor.offset,
+                                 count * element, weights ? "weights" : "arena", limit)});
   }
 }
 
@@ -288,12 +302,14 @@ void check_tensor(const hw::GlobalTensor& tensor, const hw::Program& program, Di
 Status check_program(const hw::Program& program, const hw::Machine& machine, size_t weight_bytes) {
   Diags diags;
   if (machine.pipes.empty() || machine.core_count() < 1 || machine.core_count() > 4000) {
-    return error("machine '" + machine.name + "'", fmt::format("{} pipes and {} cores cannot be simulated", machine.pipes.size(), machine.core_count()));
+    return error("machine '" + machine.name + "'",
+                 fmt::format("{} pipes and {} cores cannot be simulated", machine.pipes.size(), machine.core_count()));
   }
   if (program.arena_bytes < 0 || program.arena_bytes > kMaxBytes || program.weights_bytes < 0 ||
       static_cast<uint64_t>(program.weights_bytes) > weight_bytes) {
-    return error("program '" + program.model + "'", fmt::format("arena of {} bytes, weights of {} bytes with {} given", program.arena_bytes,
-                                                                program.weights_bytes, weight_bytes));
+    return error("program '" + program.model + "'",
+                 fmt::format("arena of {} bytes, weights of {} bytes with {} given", program.arena_bytes,
+                             program.weights_bytes, weight_bytes));
   }
   for (const hw::GlobalTensor& tensor : program.tensors) {
     check_tensor(tensor, program, diags);
@@ -301,7 +317,8 @@ Status check_program(const hw::Program& program, const hw::Machine& machine, siz
   for (const std::vector<int>* list : {&program.inputs, &program.outputs}) {
     for (const int tensor : *list) {
       if (tensor < 0 || tensor >= static_cast<int>(program.tensors.size())) {
-        return error("program '" + program.model + "'", fmt::format("input or output tensor {} of {}", tensor, program.tensors.size()));
+        return error("program '" + program.model + "'",
+                     fmt::format("input or output tensor {} of {}", tensor, program.tensors.size()));
       }
     }
   }

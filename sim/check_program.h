@@ -1,5 +1,6 @@
-// Is the program well-formed enough to run? Every index in range, every size finite, every object inside its space. What depends on loop values
-// (boxes, slots, order) is checked while running. hw::verify says more, earlier; this is what the simulator's own memory safety rests on.
+// Is the program well-formed enough to run? Every index in range, every size finite, every object inside its space.
+// What depends on loop values (boxes, slots, order) is checked while running. hw::verify says more, earlier; this is
+// what the simulator's own memory safety rests on.
 #pragma once
 
 #include "base/result.h"

@@ -1,5 +1,5 @@
-// Column-wise evaluation. Loops run over whole groups of eight lanes, so that the compiler vectorises them; lanes past the end hold garbage
-// that nobody reads.
+// Column-wise evaluation. Loops run over whole groups of eight lanes, so that the compiler vectorises them; lanes past
+// the end hold garbage that nobody reads.
 #include "sim/columns.h"
 
 #include <bit>
@@ -38,38 +38,79 @@ inline void compare(te::Value* d, const float* a, const float* b, int lanes, F f
 
 bool run_unary(Op op, float* d, const float* a, int lanes) {
   switch (op) {
-    case Op::Neg: map1(d, a, lanes, [](float x) { return -x; }); return true;
-    case Op::Abs: map1(d, a, lanes, [](float x) { return std::fabs(x); }); return true;
-    case Op::Floor: map1(d, a, lanes, [](float x) { return std::floor(x); }); return true;
-    case Op::Ceil: map1(d, a, lanes, [](float x) { return std::ceil(x); }); return true;
-    case Op::Round: map1(d, a, lanes, [](float x) { return std::nearbyint(x); }); return true;
-    case Op::Trunc: map1(d, a, lanes, [](float x) { return std::trunc(x); }); return true;
-    case Op::Sqrt: map1(d, a, lanes, [](float x) { return std::sqrt(x); }); return true;
-    default: return false;
+    case Op::Neg:
+      map1(d, a, lanes, [](float x) { return -x; });
+      return true;
+    case Op::Abs:
+      map1(d, a, lanes, [](float x) { return std::fabs(x); });
+      return true;
+    case Op::Floor:
+      map1(d, a, lanes, [](float x) { return std::floor(x); });
+      return true;
+    case Op::Ceil:
+      map1(d, a, lanes, [](float x) { return std::ceil(x); });
+      return true;
+    case Op::Round:
+      map1(d, a, lanes, [](float x) { return std::nearbyint(x); });
+      return true;
+    case Op::Trunc:
+      map1(d, a, lanes, [](float x) { return std::trunc(x); });
+      return true;
+    case Op::Sqrt:
+      map1(d, a, lanes, [](float x) { return std::sqrt(x); });
+      return true;
+    default:
+      return false;
   }
 }
 
 bool run_binary(Op op, float* d, const float* a, const float* b, int lanes) {
   switch (op) {
-    case Op::Add: map2(d, a, b, lanes, [](float x, float y) { return x + y; }); return true;
-    case Op::Sub: map2(d, a, b, lanes, [](float x, float y) { return x - y; }); return true;
-    case Op::Mul: map2(d, a, b, lanes, [](float x, float y) { return x * y; }); return true;
-    case Op::Div: map2(d, a, b, lanes, [](float x, float y) { return x / y; }); return true;
-    case Op::Min: map2(d, a, b, lanes, [](float x, float y) { return x < y ? x : y; }); return true;
-    case Op::Max: map2(d, a, b, lanes, [](float x, float y) { return x > y ? x : y; }); return true;
-    default: return false;
+    case Op::Add:
+      map2(d, a, b, lanes, [](float x, float y) { return x + y; });
+      return true;
+    case Op::Sub:
+      map2(d, a, b, lanes, [](float x, float y) { return x - y; });
+      return true;
+    case Op::Mul:
+      map2(d, a, b, lanes, [](float x, float y) { return x * y; });
+      return true;
+    case Op::Div:
+      map2(d, a, b, lanes, [](float x, float y) { return x / y; });
+      return true;
+    case Op::Min:
+      map2(d, a, b, lanes, [](float x, float y) { return x < y ? x : y; });
+      return true;
+    case Op::Max:
+      map2(d, a, b, lanes, [](float x, float y) { return x > y ? x : y; });
+      return true;
+    default:
+      return false;
   }
 }
 
 bool run_compare(Op op, te::Value* d, const float* a, const float* b, int lanes) {
   switch (op) {
-    case Op::Lt: compare(d, a, b, lanes, [](float x, float y) { return x < y; }); return true;
-    case Op::Le: compare(d, a, b, lanes, [](float x, float y) { return x <= y; }); return true;
-    case Op::Gt: compare(d, a, b, lanes, [](float x, float y) { return x > y; }); return true;
-    case Op::Ge: compare(d, a, b, lanes, [](float x, float y) { return x >= y; }); return true;
-    case Op::Eq: compare(d, a, b, lanes, [](float x, float y) { return x == y; }); return true;
-    case Op::Ne: compare(d, a, b, lanes, [](float x, float y) { return x != y; }); return true;
-    default: return false;
+    case Op::Lt:
+      compare(d, a, b, lanes, [](float x, float y) { return x < y; });
+      return true;
+    case Op::Le:
+      compare(d, a, b, lanes, [](float x, float y) { return x <= y; });
+      return true;
+    case Op::Gt:
+      compare(d, a, b, lanes, [](float x, float y) { return x > y; });
+      return true;
+    case Op::Ge:
+      compare(d, a, b, lanes, [](float x, float y) { return x >= y; });
+      return true;
+    case Op::Eq:
+      compare(d, a, b, lanes, [](float x, float y) { return x == y; });
+      return true;
+    case Op::Ne:
+      compare(d, a, b, lanes, [](float x, float y) { return x != y; });
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -107,7 +148,8 @@ void ColumnProgram::Columns::resize(size_t nodes) {
   }
 }
 
-ColumnProgram::ColumnProgram(const te::ScalarExpr& body, std::vector<DType> load_types) : body_(body), load_types_(std::move(load_types)) {}
+ColumnProgram::ColumnProgram(const te::ScalarExpr& body, std::vector<DType> load_types)
+    : body_(body), load_types_(std::move(load_types)) {}
 
 te::Value ColumnProgram::value(Columns& columns, size_t node, int lane) const {
   if (is_f32(node)) {
@@ -116,14 +158,15 @@ te::Value ColumnProgram::value(Columns& columns, size_t node, int lane) const {
   return columns.values(node)[lane];
 }
 
-void ColumnProgram::run(Columns& columns, size_t count, int lanes, const ColumnSource* sources, const int64_t* index_first,
-                        const int64_t* index_step) const {
+void ColumnProgram::run(Columns& columns, size_t count, int lanes, const ColumnSource* sources,
+                        const int64_t* index_first, const int64_t* index_step) const {
   for (size_t n = 0; n < count; ++n) {
     run_node(columns, n, lanes, sources, index_first, index_step);
   }
 }
 
-void ColumnProgram::run_node(Columns& columns, size_t n, int lanes, const ColumnSource* sources, const int64_t* first, const int64_t* step) const {
+void ColumnProgram::run_node(Columns& columns, size_t n, int lanes, const ColumnSource* sources, const int64_t* first,
+                             const int64_t* step) const {
   const te::ScalarNode& node = body_[n];
   switch (node.op) {
     case Op::Const:

@@ -1,5 +1,5 @@
-// A statement's body, executed for a block of lanes at a time: one column of values per node. f32 nodes have native loops, everything else goes
-// through te::apply lane by lane.
+// A statement's body, executed for a block of lanes at a time: one column of values per node. f32 nodes have native
+// loops, everything else goes through te::apply lane by lane.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ constexpr int kColumnLanes = 64;
 struct ColumnSource {
   const std::byte* data = nullptr;
   int64_t first = 0, stride = 0;
-  const int64_t* gather = nullptr;   // extra elements per lane (indirect reads)
+  const int64_t* gather = nullptr;  // extra elements per lane (indirect reads)
 };
 
 class ColumnProgram {
@@ -37,14 +37,16 @@ class ColumnProgram {
   };
 
   /// Evaluates nodes [0, count) for lanes [0, lanes). index(dim, lane) = index_first[dim] + lane * index_step[dim].
-  void run(Columns& columns, size_t count, int lanes, const ColumnSource* sources, const int64_t* index_first, const int64_t* index_step) const;
+  void run(Columns& columns, size_t count, int lanes, const ColumnSource* sources, const int64_t* index_first,
+           const int64_t* index_step) const;
   const te::ScalarExpr& body() const { return body_; }
   size_t root() const { return body_.size() - 1; }
   bool is_f32(size_t node) const { return body_[node].type == DType::F32; }
   te::Value value(Columns& columns, size_t node, int lane) const;
 
  private:
-  void run_node(Columns& columns, size_t n, int lanes, const ColumnSource* sources, const int64_t* first, const int64_t* step) const;
+  void run_node(Columns& columns, size_t n, int lanes, const ColumnSource* sources, const int64_t* first,
+                const int64_t* step) const;
   void load(Columns& columns, size_t n, int lanes, const ColumnSource& source) const;
   bool run_f32(Columns& columns, size_t n, int lanes) const;
   void run_generic(Columns& columns, size_t n, int lanes) const;

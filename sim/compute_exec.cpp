@@ -11,22 +11,35 @@ namespace {
 
 te::Op op_of(te::Monoid monoid) {
   switch (monoid) {
-    case te::Monoid::Sum: return te::Op::Add;
-    case te::Monoid::Prod: return te::Op::Mul;
-    case te::Monoid::Min: return te::Op::Min;
-    case te::Monoid::Max: return te::Op::Max;
-    case te::Monoid::And: return te::Op::And;
-    case te::Monoid::Or: return te::Op::Or;
+    case te::Monoid::Sum:
+      return te::Op::Add;
+    case te::Monoid::Prod:
+      return te::Op::Mul;
+    case te::Monoid::Min:
+      return te::Op::Min;
+    case te::Monoid::Max:
+      return te::Op::Max;
+    case te::Monoid::And:
+      return te::Op::And;
+    case te::Monoid::Or:
+      return te::Op::Or;
   }
   return te::Op::Add;
 }
 
 }  // namespace
 
-ComputeCode::ComputeCode(const te::ScalarExpr& body, std::vector<te::DimKind> kinds, DType write_type, std::vector<DType> read_types,
-                         bool accumulate, te::Monoid monoid, std::vector<Indirection> indirections)
-    : program_(body, read_types), kinds_(std::move(kinds)), write_type_(write_type), read_types_(std::move(read_types)), accumulate_(accumulate),
-      monoid_(monoid), indirections_(std::move(indirections)), dim_has_index_(kinds_.size(), 0) {
+ComputeCode::ComputeCode(const te::ScalarExpr& body, std::vector<te::DimKind> kinds, DType write_type,
+                         std::vector<DType> read_types, bool accumulate, te::Monoid monoid,
+                         std::vector<Indirection> indirections)
+    : program_(body, read_types),
+      kinds_(std::move(kinds)),
+      write_type_(write_type),
+      read_types_(std::move(read_types)),
+      accumulate_(accumulate),
+      monoid_(monoid),
+      indirections_(std::move(indirections)),
+      dim_has_index_(kinds_.size(), 0) {
   for (const te::ScalarNode& node : body) {
     if (node.op == te::Op::Index) {
       dim_has_index_[static_cast<size_t>(node.integer)] = 1;
@@ -36,7 +49,8 @@ ComputeCode::ComputeCode(const te::ScalarExpr& body, std::vector<te::DimKind> ki
   if (fma_ && body.back().type == DType::F32 && write_type == DType::F32 && indirections_.empty()) {
     const auto plain = [&](int32_t n) {
       const te::ScalarNode& node = body[static_cast<size_t>(n)];
-      return node.op == te::Op::Load && node.type == DType::F32 && read_types_[static_cast<size_t>(node.integer)] == DType::F32;
+      return node.op == te::Op::Load && node.type == DType::F32 &&
+             read_types_[static_cast<size_t>(node.integer)] == DType::F32;
     };
     fma_loads_ = plain(body.back().a) && plain(body.back().b);
   }
@@ -95,7 +109,7 @@ struct ComputeCode::Work {
   const Operand* write = nullptr;
   const std::vector<Operand>* reads = nullptr;
   std::vector<int64_t> outer_point, red_point;
-  std::vector<int64_t> offset;             // write, then reads: elements, at lane 0
+  std::vector<int64_t> offset;  // write, then reads: elements, at lane 0
   std::vector<ColumnSource> sources;
   std::vector<std::vector<int64_t>> gathers;
   std::vector<int64_t> index_first, index_step, index_base;
@@ -124,7 +138,8 @@ struct ComputeCode::Work {
   }
 };
 
-void ComputeCode::run_columns(std::vector<Loop>& loops, const Operand& write, const std::vector<Operand>& reads, const int64_t* index_base) const {
+void ComputeCode::run_columns(std::vector<Loop>& loops, const Operand& write, const std::vector<Operand>& reads,
+                              const int64_t* index_base) const {
   thread_local ColumnProgram::Columns columns;
   columns.resize(program_.body().size());
   Work work;
@@ -184,7 +199,9 @@ void ComputeCode::evaluate(Work& work, int64_t first_lane, int lanes) const {
     std::vector<int64_t>& gather = work.gathers[static_cast<size_t>(indirection.read)];
     gather.resize(kColumnLanes);
     for (int l = 0; l < lanes; ++l) {
-      int64_t at = te::load_element(read_types_[static_cast<size_t>(indirection.index_read)], index.data, index.first + l * index.stride).i;
+      int64_t at = te::load_element(read_types_[static_cast<size_t>(indirection.index_read)], index.data,
+                                    index.first + l * index.stride)
+                       .i;
       at = at < 0 ? at + indirection.extent : at;
       gather[static_cast<size_t>(l)] = std::clamp<int64_t>(at, 0, indirection.extent - 1) * indirection.stride;
     }
@@ -194,8 +211,8 @@ void ComputeCode::evaluate(Work& work, int64_t first_lane, int lanes) const {
   if (lane_dim >= 0) {
     work.index_first[static_cast<size_t>(lane_dim)] += first_lane;
   }
-  program_.run(*work.columns, fma_ ? program_.root() : program_.body().size(), lanes, work.sources.data(), work.index_first.data(),
-               work.index_step.data());
+  program_.run(*work.columns, fma_ ? program_.root() : program_.body().size(), lanes, work.sources.data(),
+               work.index_first.data(), work.index_step.data());
   if (lane_dim >= 0) {
     work.index_first[static_cast<size_t>(lane_dim)] -= first_lane;
   }
@@ -208,7 +225,8 @@ void ComputeCode::combine(Work& work, int lanes) const {
   if (fma_) {
     const te::ScalarNode fma{.op = te::Op::Fma, .type = root.type};
     for (int l = 0; l < lanes; ++l) {
-      const te::Value a = program_.value(columns, static_cast<size_t>(root.a), l), b = program_.value(columns, static_cast<size_t>(root.b), l);
+      const te::Value a = program_.value(columns, static_cast<size_t>(root.a), l),
+                      b = program_.value(columns, static_cast<size_t>(root.b), l);
       work.acc[static_cast<size_t>(l)] = te::apply(fma, root.type, a, b, work.acc[static_cast<size_t>(l)]);
     }
     return;
@@ -216,7 +234,8 @@ void ComputeCode::combine(Work& work, int lanes) const {
   const te::ScalarNode op{.op = op_of(monoid_), .type = root.type};
   if (root.type != DType::F32) {
     for (int l = 0; l < lanes; ++l) {
-      work.acc[static_cast<size_t>(l)] = te::apply(op, root.type, work.acc[static_cast<size_t>(l)], program_.value(columns, program_.root(), l), {});
+      work.acc[static_cast<size_t>(l)] =
+          te::apply(op, root.type, work.acc[static_cast<size_t>(l)], program_.value(columns, program_.root(), l), {});
     }
     return;
   }
@@ -224,16 +243,24 @@ void ComputeCode::combine(Work& work, int lanes) const {
   float* acc = work.acc_f32.data();
   switch (monoid_) {
     case te::Monoid::Sum:
-      for (int l = 0; l < lanes; ++l) { acc[l] += value[l]; }
+      for (int l = 0; l < lanes; ++l) {
+        acc[l] += value[l];
+      }
       break;
     case te::Monoid::Prod:
-      for (int l = 0; l < lanes; ++l) { acc[l] *= value[l]; }
+      for (int l = 0; l < lanes; ++l) {
+        acc[l] *= value[l];
+      }
       break;
     case te::Monoid::Min:
-      for (int l = 0; l < lanes; ++l) { acc[l] = acc[l] < value[l] ? acc[l] : value[l]; }
+      for (int l = 0; l < lanes; ++l) {
+        acc[l] = acc[l] < value[l] ? acc[l] : value[l];
+      }
       break;
     case te::Monoid::Max:
-      for (int l = 0; l < lanes; ++l) { acc[l] = acc[l] > value[l] ? acc[l] : value[l]; }
+      for (int l = 0; l < lanes; ++l) {
+        acc[l] = acc[l] > value[l] ? acc[l] : value[l];
+      }
       break;
     default:
       DLCC_CHECK(false) << te::name_of(monoid_) << " over floats";
@@ -262,7 +289,7 @@ void ComputeCode::run_block(Work& work, int64_t first_lane, int lanes) const {
     combine(work, lanes);
   } while (work.advance(work.red, work.red_point));
   if (fma_) {
-    for (int l = 0; l < lanes; ++l) {   // the leaf's own sum is complete: add it to what was there
+    for (int l = 0; l < lanes; ++l) {  // the leaf's own sum is complete: add it to what was there
       const te::ScalarNode add{.op = te::Op::Add, .type = write_type_};
       te::Value& sum = work.acc[static_cast<size_t>(l)];
       sum = te::apply(add, write_type_, te::load_element(write_type_, data, first + l * stride), sum, {});
@@ -270,7 +297,8 @@ void ComputeCode::run_block(Work& work, int64_t first_lane, int lanes) const {
   }
   for (int l = 0; l < lanes; ++l) {
     const auto at = static_cast<size_t>(l);
-    te::store_element(write_type_, data, first + l * stride, native ? te::Value{.f = static_cast<double>(work.acc_f32[at])} : work.acc[at]);
+    te::store_element(write_type_, data, first + l * stride,
+                      native ? te::Value{.f = static_cast<double>(work.acc_f32[at])} : work.acc[at]);
   }
 }
 

@@ -11,9 +11,9 @@ namespace {
 /// A factor's data along lanes, rows and reduction.
 struct Factor {
   const float* data = nullptr;
-  int64_t lane = 0, row = 0;           // strides
-  std::vector<int64_t> offsets;        // of the reduction points
-  std::vector<float>* packed = nullptr;    // [row][point][lane], when lanes are neither equal nor adjacent
+  int64_t lane = 0, row = 0;             // strides
+  std::vector<int64_t> offsets;          // of the reduction points
+  std::vector<float>* packed = nullptr;  // [row][point][lane], when lanes are neither equal nor adjacent
   bool needs_pack() const { return lane != 0 && lane != 1; }
 
   void pack(int slot, const float* at, int lanes) {
@@ -49,7 +49,8 @@ class FmaWork {
  public:
   FmaWork(float* w, const float* a, const float* b, std::vector<Axis> par, std::vector<Axis> red)
       : w_(w), par_(std::move(par)), red_(std::move(red)) {
-    thread_local std::array<std::vector<float>, 2> packed;   // kept between leaves: clearing it costs more than a small leaf
+    thread_local std::array<std::vector<float>, 2>
+        packed;  // kept between leaves: clearing it costs more than a small leaf
     a_.data = a;
     b_.data = b;
     a_.packed = &packed[0];
@@ -80,7 +81,8 @@ class FmaWork {
       double score = 0;
       if (as == 0) {
         const auto cost = [](int64_t stride) { return stride == 0 || stride == 1 ? 1.0 : 0.35; };
-        score = static_cast<double>(std::min<int64_t>(axis.extent, kFmaLanes)) * (axis.w == 1 ? 1.0 : 0.8) * cost(axis.a) * cost(axis.b);
+        score = static_cast<double>(std::min<int64_t>(axis.extent, kFmaLanes)) * (axis.w == 1 ? 1.0 : 0.8) *
+                cost(axis.a) * cost(axis.b);
       } else {
         // A packed factor that does not change from row to row is packed once.
         const bool reuse = (a_lane_packed() && axis.a == 0) || (b_lane_packed() && axis.b == 0);
@@ -101,7 +103,8 @@ class FmaWork {
   bool a_lane_packed() const { return lane_.a != 0 && lane_.a != 1; }
   bool b_lane_packed() const { return lane_.b != 0 && lane_.b != 1; }
 
-  static bool advance(const std::vector<Axis>& axes, std::vector<int64_t>& point, int64_t* ow, int64_t& oa, int64_t& ob) {
+  static bool advance(const std::vector<Axis>& axes, std::vector<int64_t>& point, int64_t* ow, int64_t& oa,
+                      int64_t& ob) {
     for (size_t d = axes.size(); d-- > 0;) {
       const Axis& axis = axes[d];
       const bool wrap = ++point[d] == axis.extent;
@@ -196,8 +199,8 @@ void ComputeCode::run_fma(std::vector<Loop>& loops, const Operand& write, const 
   for (const Loop& loop : loops) {
     (loop.red ? red : par).push_back({loop.extent, loop.strides[0], loop.strides[a + 1], loop.strides[b + 1]});
   }
-  FmaWork(reinterpret_cast<float*>(write.data), reinterpret_cast<const float*>(reads[a].data), reinterpret_cast<const float*>(reads[b].data),
-          std::move(par), std::move(red))
+  FmaWork(reinterpret_cast<float*>(write.data), reinterpret_cast<const float*>(reads[a].data),
+          reinterpret_cast<const float*>(reads[b].data), std::move(par), std::move(red))
       .run();
 }
 

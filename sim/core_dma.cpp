@@ -1,7 +1,7 @@
 // Transfers of a core: bounds and clipping, when the bytes move, and the shadow between issue and wait.
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "sim/box_move.h"
 #include "sim/core_run.h"
@@ -62,7 +62,8 @@ void CoreRun::execute_dma(const Leaf& leaf, const std::vector<int64_t>& env) {
       log_.push_back({side.base, side.runs, leaf.index, write});
     } else {
       LocalShadow& shadow = shadows_[static_cast<size_t>(side.view->memory())];
-      report_local(leaf, side, write ? shadow.write(*side.runs, side.base, me) : shadow.read(*side.runs, side.base, me), write);
+      report_local(leaf, side, write ? shadow.write(*side.runs, side.base, me) : shadow.read(*side.runs, side.base, me),
+                   write);
     }
   }
 }
@@ -83,7 +84,8 @@ bool CoreRun::prepare(Transfer& transfer) {
   }
   transfer.box = hw::clip(dma, plan_->group(), context_.program, transfer.env, &transfer.clipped);
   if (transfer.clipped && src.is_tensor() && !dma.fill.has_value()) {
-    report("out-of-bounds", transfer.leaf->index, transfer.leaf->pipe, "reads " + src.describe(env, transfer.extents) + " and has no fill value");
+    report("out-of-bounds", transfer.leaf->index, transfer.leaf->pipe,
+           "reads " + src.describe(env, transfer.extents) + " and has no fill value");
     return false;
   }
   if (!context_.options.sanitize) {
@@ -122,21 +124,26 @@ void CoreRun::begin(Transfer& transfer) {
     } else {
       LocalShadow& shadow = shadows_[static_cast<size_t>(side.view->memory())];
       report_local(*transfer.leaf, side,
-                   write ? shadow.begin_transfer_in(*side.runs, side.base, me) : shadow.begin_transfer_out(*side.runs, side.base, me), write);
+                   write ? shadow.begin_transfer_in(*side.runs, side.base, me)
+                         : shadow.begin_transfer_out(*side.runs, side.base, me),
+                   write);
     }
   }
 }
 
-/// Two transfers of this core on the same bytes of global memory, one of them writing. (Scratchpads: the shadow sees it.)
+/// Two transfers of this core on the same bytes of global memory, one of them writing. (Scratchpads: the shadow sees
+/// it.)
 void CoreRun::check_in_flight(const Transfer& transfer) {
   const auto conflict = [](const Side& a, const Side& b) {
-    return a.runs != nullptr && b.runs != nullptr && a.view->is_tensor() && b.view->is_tensor() && near(*a.runs, a.base, *b.runs, b.base) &&
-           overlap(*a.runs, a.base, *b.runs, b.base);
+    return a.runs != nullptr && b.runs != nullptr && a.view->is_tensor() && b.view->is_tensor() &&
+           near(*a.runs, a.base, *b.runs, b.base) && overlap(*a.runs, a.base, *b.runs, b.base);
   };
   for (const Transfer& other : in_flight_) {
-    const bool raw = conflict(transfer.from, other.to), war = conflict(transfer.to, other.from), waw = conflict(transfer.to, other.to);
+    const bool raw = conflict(transfer.from, other.to), war = conflict(transfer.to, other.from),
+               waw = conflict(transfer.to, other.to);
     if (raw || war || waw) {
-      report(raw ? "read-before-wait" : (war ? "overwrite-while-read" : "overwrite-before-wait"), transfer.leaf->index, transfer.leaf->pipe,
+      report(raw ? "read-before-wait" : (war ? "overwrite-while-read" : "overwrite-before-wait"), transfer.leaf->index,
+             transfer.leaf->pipe,
              fmt::format("uses bytes of global memory that '{}' moves and that has not been waited for",
                          leaf_name(*other.leaf, plan_->group(), context_.program, context_.machine)));
     }
@@ -157,16 +164,19 @@ void CoreRun::move(Transfer& transfer) {
     for (const int64_t stride : dst.strides()) {
       strides.push_back(stride * dst.element());
     }
-    fill_box(address(dst, dst.place(transfer.env.data())), strides, transfer.extents, dst.type(), value_of(*dma.fill, dst.type()));
+    fill_box(address(dst, dst.place(transfer.env.data())), strides, transfer.extents, dst.type(),
+             value_of(*dma.fill, dst.type()));
   }
   if (!has_points(transfer.box)) {
     return;
   }
   const hw::ConcreteBox& box = transfer.box;
   if (dst.is_tensor() && !src.is_tensor()) {
-    copy_box(address(dst, box.global), box.global_stride, address(src, box.local), box.local_stride, box.extent, box.element);
+    copy_box(address(dst, box.global), box.global_stride, address(src, box.local), box.local_stride, box.extent,
+             box.element);
   } else {
-    copy_box(address(dst, box.local), box.local_stride, address(src, box.global), box.global_stride, box.extent, box.element);
+    copy_box(address(dst, box.local), box.local_stride, address(src, box.global), box.global_stride, box.extent,
+             box.element);
   }
 }
 
@@ -227,7 +237,8 @@ void CoreRun::complete(Transfer& transfer) {
     }
     if (side.view->is_tensor()) {
       if (transfer.epoch != epoch_) {
-        log_.push_back({side.base, side.runs, transfer.leaf->index, write});   // it crossed a barrier: it may happen now as well
+        log_.push_back(
+            {side.base, side.runs, transfer.leaf->index, write});  // it crossed a barrier: it may happen now as well
       }
     } else {
       LocalShadow& shadow = shadows_[static_cast<size_t>(side.view->memory())];
@@ -247,15 +258,19 @@ void CoreRun::check_descriptors(const Transfer& transfer) {
   hw::expand(transfer.box, engine, descriptors);
   for (const hw::Descriptor& d : descriptors) {
     const auto text = [&] {
-      return fmt::format("descriptor of {} blocks of {} bytes, stride {}, global {}, local {}", d.blocks, d.block, d.global_stride, d.global, d.local);
+      return fmt::format("descriptor of {} blocks of {} bytes, stride {}, global {}, local {}", d.blocks, d.block,
+                         d.global_stride, d.global, d.local);
     };
-    if (engine.align > 1 && (d.global % engine.align != 0 || d.local % engine.align != 0 || d.block % engine.align != 0 || d.global_stride % engine.align != 0)) {
+    if (engine.align > 1 && (d.global % engine.align != 0 || d.local % engine.align != 0 ||
+                             d.block % engine.align != 0 || d.global_stride % engine.align != 0)) {
       return report("alignment", transfer.leaf->index, transfer.leaf->pipe,
                     fmt::format("{}: engine {} wants multiples of {} bytes", text(), engine.name, engine.align));
     }
-    if ((engine.max_block > 0 && d.block > engine.max_block) || (engine.max_bytes > 0 && d.bytes() > engine.max_bytes) ||
+    if ((engine.max_block > 0 && d.block > engine.max_block) ||
+        (engine.max_bytes > 0 && d.bytes() > engine.max_bytes) ||
         (engine.max_stride > 0 && d.global_stride > engine.max_stride) || (engine.max_dims < 2 && d.blocks > 1)) {
-      return report("dma-limit", transfer.leaf->index, transfer.leaf->pipe, fmt::format("{} exceeds what engine {} can do", text(), engine.name));
+      return report("dma-limit", transfer.leaf->index, transfer.leaf->pipe,
+                    fmt::format("{} exceeds what engine {} can do", text(), engine.name));
     }
   }
 }

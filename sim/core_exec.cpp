@@ -1,7 +1,7 @@
 // The executing half of a core: what each leaf does to memory, and what the sanitizer says about it.
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "base/check.h"
 #include "sim/box_move.h"
@@ -14,13 +14,20 @@ void CoreRun::execute(const Leaf& leaf, const std::vector<int64_t>& env) {
     ++clocks_[static_cast<size_t>(leaf.pipe)][static_cast<size_t>(leaf.pipe)];
   }
   switch (leaf.kind) {
-    case OpKind::Dma: return execute_dma(leaf, env);
-    case OpKind::Fill: return execute_fill(leaf, env);
-    case OpKind::Compute: return execute_compute(leaf, env);
-    case OpKind::Intrin: return execute_intrinsic(leaf, env);
-    case OpKind::Signal: return execute_signal(leaf, env);
-    case OpKind::Wait: return execute_wait(leaf, env);
-    case OpKind::Barrier: return;
+    case OpKind::Dma:
+      return execute_dma(leaf, env);
+    case OpKind::Fill:
+      return execute_fill(leaf, env);
+    case OpKind::Compute:
+      return execute_compute(leaf, env);
+    case OpKind::Intrin:
+      return execute_intrinsic(leaf, env);
+    case OpKind::Signal:
+      return execute_signal(leaf, env);
+    case OpKind::Wait:
+      return execute_wait(leaf, env);
+    case OpKind::Barrier:
+      return;
   }
 }
 
@@ -32,7 +39,8 @@ std::byte* CoreRun::address(const ViewCode& view, int64_t offset) const {
   return view.is_arena() ? context_.arena + offset : const_cast<std::byte*>(context_.weights) + offset;
 }
 
-bool CoreRun::check_bounds(const Leaf& leaf, const ViewCode& view, const int64_t* env, const std::vector<int64_t>& extents) {
+bool CoreRun::check_bounds(const Leaf& leaf, const ViewCode& view, const int64_t* env,
+                           const std::vector<int64_t>& extents) {
   if (view.slot_inside(env) && view.inside(env, extents)) {
     return true;
   }
@@ -48,26 +56,34 @@ void CoreRun::report_local(const Leaf& leaf, const Side& side, const Verdict& ve
   const auto pipe = [&](int p) { return context_.machine.pipes[static_cast<size_t>(p)].name; };
   const char* verb = write ? "writes" : "reads";
   switch (verdict.hazard) {
-    case Hazard::None: return;
-    case Hazard::Uninitialised: return report("uninitialised-read", leaf.index, leaf.pipe, fmt::format("reads {}, which nothing has written", where));
+    case Hazard::None:
+      return;
+    case Hazard::Uninitialised:
+      return report("uninitialised-read", leaf.index, leaf.pipe,
+                    fmt::format("reads {}, which nothing has written", where));
     case Hazard::TransferIn:
       return report(write ? "overwrite-before-wait" : "read-before-wait", leaf.index, leaf.pipe,
-                    fmt::format("{} {} while a transfer into it has not been waited for; a wait is missing before this", verb, where));
+                    fmt::format("{} {} while a transfer into it has not been waited for; a wait is missing before this",
+                                verb, where));
     case Hazard::TransferOut:
-      return report("overwrite-while-read", leaf.index, leaf.pipe,
-                    fmt::format("writes {} while a transfer out of it has not been waited for; a wait is missing before this", where));
+      return report(
+          "overwrite-while-read", leaf.index, leaf.pipe,
+          fmt::format("writes {} while a transfer out of it has not been waited for; a wait is missing before this",
+                      where));
     case Hazard::WrittenByPipe:
-      return report(write ? "overwrite-before-wait" : "read-before-wait", leaf.index, leaf.pipe,
-                    fmt::format("{} {}, which pipe {} writes without a flag between; a signal on {} and a wait here are missing", verb, where,
-                                pipe(verdict.pipe), pipe(verdict.pipe)));
+      return report(
+          write ? "overwrite-before-wait" : "read-before-wait", leaf.index, leaf.pipe,
+          fmt::format("{} {}, which pipe {} writes without a flag between; a signal on {} and a wait here are missing",
+                      verb, where, pipe(verdict.pipe), pipe(verdict.pipe)));
     case Hazard::ReadByPipe:
       return report("overwrite-while-read", leaf.index, leaf.pipe,
-                    fmt::format("writes {}, which pipe {} may still read; a signal on {} and a wait here are missing", where, pipe(verdict.pipe),
-                                pipe(verdict.pipe)));
+                    fmt::format("writes {}, which pipe {} may still read; a signal on {} and a wait here are missing",
+                                where, pipe(verdict.pipe), pipe(verdict.pipe)));
   }
 }
 
-void CoreRun::touch(const Leaf& leaf, const ViewCode& view, const int64_t* env, const std::vector<int64_t>& extents, bool write) {
+void CoreRun::touch(const Leaf& leaf, const ViewCode& view, const int64_t* env, const std::vector<int64_t>& extents,
+                    bool write) {
   if (!context_.options.sanitize || (view.is_tensor() && !view.is_arena())) {
     return;
   }
@@ -78,7 +94,8 @@ void CoreRun::touch(const Leaf& leaf, const ViewCode& view, const int64_t* env, 
   }
   LocalShadow& shadow = shadows_[static_cast<size_t>(view.memory())];
   const Agent me = agent(leaf.pipe);
-  report_local(leaf, side, write ? shadow.write(*side.runs, side.base, me) : shadow.read(*side.runs, side.base, me), write);
+  report_local(leaf, side, write ? shadow.write(*side.runs, side.base, me) : shadow.read(*side.runs, side.base, me),
+               write);
 }
 
 void CoreRun::execute_fill(const Leaf& leaf, const std::vector<int64_t>& env) {
@@ -122,9 +139,11 @@ void CoreRun::execute_intrinsic(const Leaf& leaf, const std::vector<int64_t>& en
   for (size_t p = 0; p < call.params.size(); ++p) {
     params.push_back(eval(call.params[p], env.data()));
     const hw::IntrinsicParam& limits = intrinsic.params[p];
-    if (!limits.is_bool && (params[p] < limits.min || params[p] > limits.max || params[p] % std::max<int64_t>(limits.multiple_of, 1) != 0)) {
-      report("intrinsic-limit", leaf.index, leaf.pipe, fmt::format("{} = {}, allowed are multiples of {} in {}..{}", limits.name, params[p],
-                                                                   limits.multiple_of, limits.min, limits.max));
+    if (!limits.is_bool && (params[p] < limits.min || params[p] > limits.max ||
+                            params[p] % std::max<int64_t>(limits.multiple_of, 1) != 0)) {
+      report("intrinsic-limit", leaf.index, leaf.pipe,
+             fmt::format("{} = {}, allowed are multiples of {} in {}..{}", limits.name, params[p], limits.multiple_of,
+                         limits.min, limits.max));
     }
   }
   if (!extents_of(call.box, env.data(), extents)) {
@@ -132,7 +151,8 @@ void CoreRun::execute_intrinsic(const Leaf& leaf, const std::vector<int64_t>& en
   }
   const te::Semantics& semantics = intrinsic.semantics;
   const bool accumulates = semantics.reduces || semantics.reads_output;
-  const bool keeps = semantics.reads_output && (semantics.init_param < 0 || params[static_cast<size_t>(semantics.init_param)] == 0);
+  const bool keeps =
+      semantics.reads_output && (semantics.init_param < 0 || params[static_cast<size_t>(semantics.init_param)] == 0);
   std::optional<te::Value> start;
   const LeafPlan& plan = plan_->plan(leaf);
   if (accumulates && !keeps) {
@@ -148,9 +168,10 @@ namespace {
 struct Unblocked {
   std::vector<std::byte> data;
   std::vector<int64_t> low, size, strides;
-  int64_t first = 0;             // element of point 0
+  int64_t first = 0;  // element of point 0
 
-  Unblocked(const ViewCode& view, const int64_t* env, const std::vector<int64_t>& extents) : strides(extents.size(), 0) {
+  Unblocked(const ViewCode& view, const int64_t* env, const std::vector<int64_t>& extents)
+      : strides(extents.size(), 0) {
     for (size_t d = 0; d < view.shape().size(); ++d) {
       const auto [lowest, highest] = view.bounds(d, env, extents);
       low.push_back(lowest);
@@ -186,12 +207,14 @@ struct Unblocked {
 }  // namespace
 
 /// start: what the written box holds before the first point; otherwise its old values (accumulation) or nothing (Map).
-void CoreRun::run_body(const Leaf& leaf, const LeafPlan& plan, const ComputeCode& code, const int64_t* env, const std::vector<int64_t>& extents,
-                       std::optional<te::Value> start) {
+void CoreRun::run_body(const Leaf& leaf, const LeafPlan& plan, const ComputeCode& code, const int64_t* env,
+                       const std::vector<int64_t>& extents, std::optional<te::Value> start) {
   const bool accumulates = leaf.kind == OpKind::Compute && leaf.as<hw::Compute>().accumulate;
-  const bool reads_output = leaf.kind == OpKind::Compute
-                                ? accumulates
-                                : !start.has_value() && context_.machine.intrinsics[static_cast<size_t>(leaf.as<hw::IntrinCall>().intrinsic)].semantics.reads_output;
+  const bool reads_output =
+      leaf.kind == OpKind::Compute
+          ? accumulates
+          : !start.has_value() && context_.machine.intrinsics[static_cast<size_t>(leaf.as<hw::IntrinCall>().intrinsic)]
+                                      .semantics.reads_output;
   for (const ViewCode& view : plan.views) {
     if (!check_bounds(leaf, view, env, extents)) {
       return;

@@ -1,15 +1,15 @@
 // The scheduling half of a core: program order on machines with one pipe, in-order queues with flags on the others.
 #include "sim/core_run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
-
-#include <fmt/format.h>
 
 namespace dlcc::sim {
 namespace {
 
-constexpr size_t kWindow = 4096;   // operations that wait in a core's queues: more than any flag protocol spans
+constexpr size_t kWindow = 4096;  // operations that wait in a core's queues: more than any flag protocol spans
 
 uint64_t mix(uint64_t x) {
   x += 0x9e3779b97f4a7c15ULL;
@@ -25,7 +25,9 @@ CoreRun::CoreRun(const RunContext& context, int core) : context_(context), core_
   shadows_.resize(context.machine.memories.size());
 }
 
-uint64_t CoreRun::random() { return mix(random_++); }
+uint64_t CoreRun::random() {
+  return mix(random_++);
+}
 
 void CoreRun::start(const GroupPlan& plan, int group) {
   plan_ = &plan;
@@ -39,7 +41,7 @@ void CoreRun::start(const GroupPlan& plan, int group) {
       memories_[m].resize(bytes);
     }
     if (context_.options.sanitize) {
-      std::fill_n(memories_[m].begin(), bytes, std::byte{0xff});   // a NaN in every float type
+      std::fill_n(memories_[m].begin(), bytes, std::byte{0xff});  // a NaN in every float type
       shadows_[m].reset(plan.memory_bytes()[m], plan.memory_shift()[m], static_cast<int>(pipes));
     }
   }
@@ -79,7 +81,8 @@ CoreStop CoreRun::run_in_order() {
       const auto& wait = leaf->as<hw::Wait>();
       const hw::Channel& channel = plan_->group().channels[static_cast<size_t>(wait.channel)];
       const int64_t slot = channel_slot(wait.channel, eval(wait.slot, cursor_->env().data()), *leaf);
-      if (channel.kind == hw::ChannelKind::Flag && tokens_[static_cast<size_t>(wait.channel)][static_cast<size_t>(slot)].empty()) {
+      if (channel.kind == hw::ChannelKind::Flag &&
+          tokens_[static_cast<size_t>(wait.channel)][static_cast<size_t>(slot)].empty()) {
         queues_[0].push_back({leaf, cursor_->env(), 0});
         return CoreStop::Deadlock;
       }
@@ -131,9 +134,12 @@ int CoreRun::choose_pipe() {
     return hw::kNone;
   }
   switch (context_.options.dma_timing) {
-    case DmaTiming::AtWait: return ready.front();
-    case DmaTiming::Random: return ready[random() % ready.size()];
-    case DmaTiming::AtIssue: break;
+    case DmaTiming::AtWait:
+      return ready.front();
+    case DmaTiming::Random:
+      return ready[random() % ready.size()];
+    case DmaTiming::AtIssue:
+      break;
   }
   return *std::min_element(ready.begin(), ready.end(), [&](int a, int b) {
     return queues_[static_cast<size_t>(a)].front().order < queues_[static_cast<size_t>(b)].front().order;
@@ -210,8 +216,9 @@ void CoreRun::finish() {
     for (size_t s = 0; s < tokens_[c].size(); ++s) {
       if (channels[c].kind == hw::ChannelKind::Flag && !tokens_[c][s].empty()) {
         report("unpaired-wait", -1, channels[c].to,
-               fmt::format("channel '{}' slot {} ends the group with {} flags set: signals (and {} at the start) and waits do not pair", channels[c].name,
-                           s, tokens_[c][s].size(), channels[c].initial));
+               fmt::format("channel '{}' slot {} ends the group with {} flags set: signals (and {} at the start) and "
+                           "waits do not pair",
+                           channels[c].name, s, tokens_[c][s].size(), channels[c].initial));
       }
     }
   }
@@ -230,7 +237,9 @@ void CoreRun::report(const std::string& check, int leaf, hw::PipeId pipe, const 
   Finding finding;
   finding.check = check;
   finding.group = plan_->group().info.name;
-  finding.leaf = leaf < 0 ? "" : leaf_name(plan_->code().leaves()[static_cast<size_t>(leaf)], plan_->group(), context_.program, context_.machine);
+  finding.leaf = leaf < 0 ? ""
+                          : leaf_name(plan_->code().leaves()[static_cast<size_t>(leaf)], plan_->group(),
+                                      context_.program, context_.machine);
   finding.core = core_;
   finding.pipe = pipe < 0 ? "" : context_.machine.pipes[static_cast<size_t>(pipe)].name;
   finding.message = message;
@@ -248,14 +257,16 @@ int64_t CoreRun::channel_slot(int channel, int64_t slot, const Leaf& leaf) {
   if (slot >= 0 && slot < found.slots) {
     return slot;
   }
-  report("out-of-bounds", leaf.index, leaf.pipe, fmt::format("channel '{}' has {} slots, slot {} is used", found.name, found.slots, slot));
+  report("out-of-bounds", leaf.index, leaf.pipe,
+         fmt::format("channel '{}' has {} slots, slot {} is used", found.name, found.slots, slot));
   return 0;
 }
 
 void CoreRun::execute_signal(const Leaf& leaf, const std::vector<int64_t>& env) {
   const auto& signal = leaf.as<hw::Signal>();
   const int64_t slot = channel_slot(signal.channel, eval(signal.slot, env.data()), leaf);
-  tokens_[static_cast<size_t>(signal.channel)][static_cast<size_t>(slot)].push_back(clocks_[static_cast<size_t>(leaf.pipe)]);
+  tokens_[static_cast<size_t>(signal.channel)][static_cast<size_t>(slot)].push_back(
+      clocks_[static_cast<size_t>(leaf.pipe)]);
 }
 
 void CoreRun::execute_wait(const Leaf& leaf, const std::vector<int64_t>& env) {
@@ -265,7 +276,7 @@ void CoreRun::execute_wait(const Leaf& leaf, const std::vector<int64_t>& env) {
   if (plan_->group().channels[static_cast<size_t>(wait.channel)].kind == hw::ChannelKind::Flag) {
     auto& tokens = tokens_[static_cast<size_t>(wait.channel)][static_cast<size_t>(slot)];
     if (tokens.empty()) {
-      return;   // only after an out-of-bounds slot was reported
+      return;  // only after an out-of-bounds slot was reported
     }
     for (size_t p = 0; p < mine.size(); ++p) {
       mine[p] = std::max(mine[p], tokens.front()[p]);

@@ -1,5 +1,6 @@
-// One core of the run in values: its scratchpads, its shadow, its transfers in flight, its pipes. It runs from barrier to barrier;
-// everything that it shares with other cores is the memory behind RunContext, and its log of arena accesses that others merge.
+// One core of the run in values: its scratchpads, its shadow, its transfers in flight, its pipes. It runs from barrier
+// to barrier; everything that it shares with other cores is the memory behind RunContext, and its log of arena accesses
+// that others merge.
 #pragma once
 
 #include <cstdint>
@@ -81,8 +82,8 @@ class CoreRun {
   void execute_intrinsic(const Leaf& leaf, const std::vector<int64_t>& env);
   void execute_signal(const Leaf& leaf, const std::vector<int64_t>& env);
   void execute_wait(const Leaf& leaf, const std::vector<int64_t>& env);
-  void run_body(const Leaf& leaf, const LeafPlan& plan, const ComputeCode& code, const int64_t* env, const std::vector<int64_t>& extents,
-                std::optional<te::Value> start);
+  void run_body(const Leaf& leaf, const LeafPlan& plan, const ComputeCode& code, const int64_t* env,
+                const std::vector<int64_t>& extents, std::optional<te::Value> start);
 
   bool check_bounds(const Leaf& leaf, const ViewCode& view, const int64_t* env, const std::vector<int64_t>& extents);
   bool prepare(Transfer& transfer);
@@ -95,7 +96,8 @@ class CoreRun {
   void maybe_move();
   bool is_async(const hw::Dma& dma) const;
 
-  void touch(const Leaf& leaf, const ViewCode& view, const int64_t* env, const std::vector<int64_t>& extents, bool write);
+  void touch(const Leaf& leaf, const ViewCode& view, const int64_t* env, const std::vector<int64_t>& extents,
+             bool write);
   void report_local(const Leaf& leaf, const Side& side, const Verdict& verdict, bool write);
   Agent agent(hw::PipeId pipe) const;
   std::byte* address(const ViewCode& view, int64_t offset) const;
@@ -113,10 +115,10 @@ class CoreRun {
   std::vector<Transfer> in_flight_;
   std::vector<GlobalAccess> log_;
   std::vector<Finding> findings_;
-  std::vector<char> reported_;                                // by leaf: one finding each
-  std::vector<std::vector<std::deque<Clock>>> tokens_;        // [channel][slot]
-  std::vector<Clock> clocks_;                                 // [pipe]
-  std::vector<std::deque<Queued>> queues_;                    // [pipe]
+  std::vector<char> reported_;                          // by leaf: one finding each
+  std::vector<std::vector<std::deque<Clock>>> tokens_;  // [channel][slot]
+  std::vector<Clock> clocks_;                           // [pipe]
+  std::vector<std::deque<Queued>> queues_;              // [pipe]
   std::vector<int> priorities_;
   size_t queued_ = 0;
   uint64_t order_ = 0;

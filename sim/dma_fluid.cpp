@@ -9,10 +9,12 @@
 namespace dlcc::sim {
 namespace {
 
-constexpr int kUnitBits = 24;        // work units of one byte: 2^24
-constexpr double kUnitsPerTick = double{1 << kUnitBits} / (1 << kTickBits);   // of one byte a cycle
+constexpr int kUnitBits = 24;                                                // work units of one byte: 2^24
+constexpr double kUnitsPerTick = double{1 << kUnitBits} / (1 << kTickBits);  // of one byte a cycle
 
-int64_t round_up(int64_t value, int64_t granule) { return granule > 1 ? (value + granule - 1) / granule * granule : value; }
+int64_t round_up(int64_t value, int64_t granule) {
+  return granule > 1 ? (value + granule - 1) / granule * granule : value;
+}
 
 }  // namespace
 
@@ -38,20 +40,26 @@ DmaDemand demand_of(const hw::Descriptor& descriptor, const hw::DmaEngine& engin
 }
 
 FluidEngine::FluidEngine(const hw::DmaEngine& engine, int id, int cores, EventQueue& events)
-    : engine_(engine), id_(static_cast<int16_t>(id)), events_(events), window_(ticks(engine.startup + engine.request * cores)),
+    : engine_(engine),
+      id_(static_cast<int16_t>(id)),
+      events_(events),
+      window_(ticks(engine.startup + engine.request * cores)),
       cores_(static_cast<size_t>(cores)) {
   rate_.push_back(0);
   for (int n = 1; n <= cores; ++n) {
     rate_.push_back(static_cast<uint64_t>(std::max<long long>(std::llround(engine.rate_for(n) * kUnitsPerTick), 1)));
   }
-  lone_rate_ = engine.lone_rate > 0 ? static_cast<uint64_t>(std::max<long long>(std::llround(engine.lone_rate * kUnitsPerTick), 1)) : rate_[1];
+  lone_rate_ = engine.lone_rate > 0
+                   ? static_cast<uint64_t>(std::max<long long>(std::llround(engine.lone_rate * kUnitsPerTick), 1))
+                   : rate_[1];
 }
 
 uint64_t FluidEngine::rate_of_each() const {
   if (serving_.empty()) {
     return 0;
   }
-  return std::max<uint64_t>(std::min(lone_rate_, rate_[static_cast<size_t>(std::max(active_, 1))] / serving_.size()), 1);
+  return std::max<uint64_t>(std::min(lone_rate_, rate_[static_cast<size_t>(std::max(active_, 1))] / serving_.size()),
+                            1);
 }
 
 uint32_t FluidEngine::submit(int core, const DmaDemand& demand, int64_t now) {
@@ -64,7 +72,8 @@ uint32_t FluidEngine::submit(int core, const DmaDemand& demand, int64_t now) {
   }
   // Cycles of a block are time of the whole engine: bytes at its full rate.
   const double peak = engine_.rate_for(static_cast<int>(cores_.size()));
-  const auto overhead = static_cast<uint64_t>(static_cast<double>(demand.blocks * engine_.block_overhead) * peak * (1 << kUnitBits));
+  const auto overhead =
+      static_cast<uint64_t>(static_cast<double>(demand.blocks * engine_.block_overhead) * peak * (1 << kUnitBits));
   Flow& flow = flows_[id];
   flow.bytes = demand.bytes;
   flow.work = (static_cast<uint64_t>(demand.effective) << kUnitBits) + overhead;
@@ -82,7 +91,12 @@ uint32_t FluidEngine::submit(int core, const DmaDemand& demand, int64_t now) {
     reschedule(now);
   }
   arbiter_free_ = std::max(arbiter_free_, now) + ticks(engine_.request);
-  events_.push({.tick = arbiter_free_ + ticks(engine_.startup), .phase = Phase::Grant, .kind = EventKind::Ready, .queue = id_, .core = core, .value = id});
+  events_.push({.tick = arbiter_free_ + ticks(engine_.startup),
+                .phase = Phase::Grant,
+                .kind = EventKind::Ready,
+                .queue = id_,
+                .core = core,
+                .value = id});
   return id;
 }
 
@@ -101,8 +115,12 @@ void FluidEngine::reschedule(int64_t now) {
   }
   const uint64_t finish = serving_.begin()->first;
   const uint64_t left = finish > virtual_ ? finish - virtual_ : 0;
-  events_.push({.tick = now + static_cast<int64_t>((left + each_ - 1) / each_), .phase = Phase::Complete, .kind = EventKind::Served, .queue = id_,
-                .core = serving_.begin()->second, .value = generation_});
+  events_.push({.tick = now + static_cast<int64_t>((left + each_ - 1) / each_),
+                .phase = Phase::Complete,
+                .kind = EventKind::Served,
+                .queue = id_,
+                .core = serving_.begin()->second,
+                .value = generation_});
 }
 
 void FluidEngine::serve_next(int core) {
@@ -133,7 +151,12 @@ void FluidEngine::on_served(uint32_t generation, int64_t now) {
     Core& state = cores_[static_cast<size_t>(core)];
     const uint32_t id = state.ready.front();
     state.ready.pop_front();
-    events_.push({.tick = std::max(now, flows_[id].earliest), .phase = Phase::Complete, .kind = EventKind::Done, .queue = id_, .core = core, .value = id});
+    events_.push({.tick = std::max(now, flows_[id].earliest),
+                  .phase = Phase::Complete,
+                  .kind = EventKind::Done,
+                  .queue = id_,
+                  .core = core,
+                  .value = id});
     serve_next(core);
   }
   reschedule(now);
@@ -158,7 +181,11 @@ void FluidEngine::on_quiet(int core, int64_t now) {
   }
   if (state.last_done + window_ > now) {
     state.quiet_pending = true;
-    events_.push({.tick = state.last_done + window_, .phase = Phase::Issue, .kind = EventKind::Quiet, .queue = id_, .core = core});
+    events_.push({.tick = state.last_done + window_,
+                  .phase = Phase::Issue,
+                  .kind = EventKind::Quiet,
+                  .queue = id_,
+                  .core = core});
     return;
   }
   advance(now);
@@ -168,7 +195,8 @@ void FluidEngine::on_quiet(int core, int64_t now) {
 }
 
 void FluidEngine::check_conservation(int64_t end) const {
-  DLCC_CHECK(asked_bytes_ == served_bytes_) << "engine " << engine_.name << " was asked for " << asked_bytes_ << " bytes and served " << served_bytes_;
+  DLCC_CHECK(asked_bytes_ == served_bytes_)
+      << "engine " << engine_.name << " was asked for " << asked_bytes_ << " bytes and served " << served_bytes_;
   double peak = 0;
   for (const uint64_t rate : rate_) {
     peak = std::max(peak, static_cast<double>(rate));

@@ -9,24 +9,31 @@ namespace dlcc::sim {
 
 /// 1 cycle = 1024 ticks.
 constexpr int kTickBits = 10;
-constexpr int64_t ticks(int64_t cycles) { return cycles << kTickBits; }
-constexpr int64_t cycles_of(int64_t ticks) { return ticks >> kTickBits; }
-constexpr int64_t cycles_up(int64_t ticks) { return (ticks + (1 << kTickBits) - 1) >> kTickBits; }
+constexpr int64_t ticks(int64_t cycles) {
+  return cycles << kTickBits;
+}
+constexpr int64_t cycles_of(int64_t ticks) {
+  return ticks >> kTickBits;
+}
+constexpr int64_t cycles_up(int64_t ticks) {
+  return (ticks + (1 << kTickBits) - 1) >> kTickBits;
+}
 
 /// At equal ticks, in this order.
 enum class Phase : uint8_t { Complete, Release, Grant, Issue };
 
-/// Wake: a pipe (or, queue -1, the front end) of a core goes on. Ready: a descriptor's first byte moves. Served: an engine has finished a descriptor's bytes.
-/// Done: a descriptor completes. Quiet: a core stops counting as active on an engine.
+/// Wake: a pipe (or, queue -1, the front end) of a core goes on. Ready: a descriptor's first byte moves. Served: an
+/// engine has finished a descriptor's bytes. Done: a descriptor completes. Quiet: a core stops counting as active on an
+/// engine.
 enum class EventKind : uint8_t { Wake, Ready, Served, Done, Quiet };
 
 struct Event {
   int64_t tick = 0;
   Phase phase = Phase::Issue;
   EventKind kind = EventKind::Wake;
-  int16_t queue = 0;             // pipe or engine
+  int16_t queue = 0;  // pipe or engine
   int32_t core = 0;
-  uint32_t value = 0;            // descriptor, or the generation that makes a Served or Wake valid
+  uint32_t value = 0;  // descriptor, or the generation that makes a Served or Wake valid
   uint64_t seq = 0;
 };
 

@@ -16,30 +16,44 @@ int64_t floor_div(int64_t a, int64_t k) {
 int64_t value_of(const hw::Let& let, const int64_t* env) {
   const int64_t a = eval(let.a, env), b = eval(let.b, env);
   switch (let.op) {
-    case hw::LetOp::Assign: return a;
-    case hw::LetOp::FloorDiv: return floor_div(a, b);
-    case hw::LetOp::Mod: return a - floor_div(a, b) * b;
-    case hw::LetOp::Min: return std::min(a, b);
-    case hw::LetOp::Max: return std::max(a, b);
+    case hw::LetOp::Assign:
+      return a;
+    case hw::LetOp::FloorDiv:
+      return floor_div(a, b);
+    case hw::LetOp::Mod:
+      return a - floor_div(a, b) * b;
+    case hw::LetOp::Min:
+      return std::min(a, b);
+    case hw::LetOp::Max:
+      return std::max(a, b);
   }
   return 0;
 }
 
 OpKind kind_of(const hw::Node& node) {
   switch (node.v.index()) {
-    case 3: return OpKind::Dma;
-    case 4: return OpKind::Fill;
-    case 5: return OpKind::Compute;
-    case 6: return OpKind::Intrin;
-    case 7: return OpKind::Signal;
-    case 8: return OpKind::Wait;
-    default: return OpKind::Barrier;
+    case 3:
+      return OpKind::Dma;
+    case 4:
+      return OpKind::Fill;
+    case 5:
+      return OpKind::Compute;
+    case 6:
+      return OpKind::Intrin;
+    case 7:
+      return OpKind::Signal;
+    case 8:
+      return OpKind::Wait;
+    default:
+      return OpKind::Barrier;
   }
 }
 
 }  // namespace
 
-GroupCode::GroupCode(const hw::Group& group, const hw::Machine& machine) : group_(&group) { add(group.body, machine); }
+GroupCode::GroupCode(const hw::Group& group, const hw::Machine& machine) : group_(&group) {
+  add(group.body, machine);
+}
 
 void GroupCode::add(const hw::Body& body, const hw::Machine& machine) {
   for (const hw::Node& node : body) {
@@ -50,7 +64,7 @@ void GroupCode::add(const hw::Body& body, const hw::Machine& machine) {
       code_.push_back({.kind = InstrKind::Begin, .loop = loop});
       add(loop->body, machine);
       if (leaves_.size() == leaves) {
-        code_.resize(start);   // nothing inside: its trips would only cost time
+        code_.resize(start);  // nothing inside: its trips would only cost time
         continue;
       }
       code_.push_back({.kind = InstrKind::End, .target = static_cast<int>(start) + 1, .loop = loop});
@@ -112,7 +126,8 @@ const Leaf* Cursor::next() {
         break;
       case GroupCode::InstrKind::If: {
         const auto& conditions = instr.guard->non_negative;
-        const bool run = std::all_of(conditions.begin(), conditions.end(), [&](const te::Affine& e) { return eval(e, env) >= 0; });
+        const bool run =
+            std::all_of(conditions.begin(), conditions.end(), [&](const te::Affine& e) { return eval(e, env) >= 0; });
         at_ = run ? at_ + 1 : static_cast<size_t>(instr.target);
         break;
       }
@@ -129,19 +144,27 @@ std::string object_name(const hw::View& view, const hw::Group& group, const hw::
   return view.kind == hw::ObjectKind::Tensor ? program.tensors[object].name : group.buffers[object].name;
 }
 
-std::string leaf_name(const Leaf& leaf, const hw::Group& group, const hw::Program& program, const hw::Machine& machine) {
+std::string leaf_name(const Leaf& leaf, const hw::Group& group, const hw::Program& program,
+                      const hw::Machine& machine) {
   switch (leaf.kind) {
     case OpKind::Dma: {
       const auto& dma = leaf.as<hw::Dma>();
-      const char* verb = dma.dst.kind == hw::ObjectKind::Tensor ? "put " : (dma.src.kind == hw::ObjectKind::Tensor ? "get " : "move ");
+      const char* verb =
+          dma.dst.kind == hw::ObjectKind::Tensor ? "put " : (dma.src.kind == hw::ObjectKind::Tensor ? "get " : "move ");
       return verb + object_name(dma.src, group, program) + " -> " + object_name(dma.dst, group, program);
     }
-    case OpKind::Fill: return "fill " + object_name(leaf.as<hw::Fill>().dst, group, program);
-    case OpKind::Compute: return "compute " + leaf.as<hw::Compute>().name;
-    case OpKind::Intrin: return "intrin " + machine.intrinsics[static_cast<size_t>(leaf.as<hw::IntrinCall>().intrinsic)].id;
-    case OpKind::Signal: return "signal " + group.channels[static_cast<size_t>(leaf.as<hw::Signal>().channel)].name;
-    case OpKind::Wait: return "wait " + group.channels[static_cast<size_t>(leaf.as<hw::Wait>().channel)].name;
-    case OpKind::Barrier: return "barrier";
+    case OpKind::Fill:
+      return "fill " + object_name(leaf.as<hw::Fill>().dst, group, program);
+    case OpKind::Compute:
+      return "compute " + leaf.as<hw::Compute>().name;
+    case OpKind::Intrin:
+      return "intrin " + machine.intrinsics[static_cast<size_t>(leaf.as<hw::IntrinCall>().intrinsic)].id;
+    case OpKind::Signal:
+      return "signal " + group.channels[static_cast<size_t>(leaf.as<hw::Signal>().channel)].name;
+    case OpKind::Wait:
+      return "wait " + group.channels[static_cast<size_t>(leaf.as<hw::Wait>().channel)].name;
+    case OpKind::Barrier:
+      return "barrier";
   }
   return {};
 }

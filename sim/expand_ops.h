@@ -1,5 +1,5 @@
-// A group's tree -> the flat list of leaves that one core executes, one at a time. The compiled form is shared by all cores;
-// a Cursor holds one core's variables, so memory does not depend on the number of operations.
+// A group's tree -> the flat list of leaves that one core executes, one at a time. The compiled form is shared by all
+// cores; a Cursor holds one core's variables, so memory does not depend on the number of operations.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ enum class OpKind : uint8_t { Dma, Fill, Compute, Intrin, Signal, Wait, Barrier 
 
 struct Leaf {
   OpKind kind = OpKind::Barrier;
-  int index = 0;                 // position among the group's leaves
-  hw::PipeId pipe = 0;           // that executes it; kNone for a Barrier
+  int index = 0;        // position among the group's leaves
+  hw::PipeId pipe = 0;  // that executes it; kNone for a Barrier
   const hw::Node* node = nullptr;
   template <class T>
   const T& as() const {
@@ -41,7 +41,8 @@ class GroupCode {
  private:
   friend class Cursor;
   enum class InstrKind : uint8_t { Begin, End, Let, If, Leaf };
-  /// Begin: target is one past the matching End. End: target is the first instruction of the body. If: one past the body.
+  /// Begin: target is one past the matching End. End: target is the first instruction of the body. If: one past the
+  /// body.
   struct Instr {
     InstrKind kind;
     int target = 0;

@@ -11,7 +11,8 @@
 namespace dlcc::sim {
 namespace {
 
-void fma_tile_portable(float* const* acc, int rows, int lanes, const FmaOperand& a, const FmaOperand& b, int64_t count) {
+void fma_tile_portable(float* const* acc, int rows, int lanes, const FmaOperand& a, const FmaOperand& b,
+                       int64_t count) {
   for (int q = 0; q < rows; ++q) {
     for (int l = 0; l < lanes; ++l) {
       float value = acc[q][l];
@@ -109,8 +110,8 @@ void fma_tile(float* const* acc, int rows, int lanes, const FmaOperand& a, const
     const bool swap = b.splat && !a.splat;
     const FmaOperand& first = swap ? b : a;
     const FmaOperand& second = swap ? a : b;
-    (rows == kFmaRows ? choose<kFmaRows>(lanes, first.splat, second.splat) : choose<1>(lanes, first.splat, second.splat))(
-        acc, lanes, first, second, count);
+    (rows == kFmaRows ? choose<kFmaRows>(lanes, first.splat, second.splat)
+                      : choose<1>(lanes, first.splat, second.splat))(acc, lanes, first, second, count);
     return;
   }
 #endif

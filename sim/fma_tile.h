@@ -1,5 +1,5 @@
-// The inner kernel of multiply-accumulate leaves: a tile of up to 4 rows x 16 lanes, accumulated over a list of reduction points in order,
-// one fused rounding a point. Same bits with and without the vector units of the host.
+// The inner kernel of multiply-accumulate leaves: a tile of up to 4 rows x 16 lanes, accumulated over a list of
+// reduction points in order, one fused rounding a point. Same bits with and without the vector units of the host.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@ GlobalShadow::GlobalShadow(int64_t bytes, int shift) : shift_(shift) {
 
 void GlobalShadow::mark_initialised(int64_t offset, int64_t bytes) {
   for (int64_t g = offset >> shift_; g <= (offset + bytes - 1) >> shift_; ++g) {
-    writer_[static_cast<size_t>(g)] = kMany;   // epoch 0
+    writer_[static_cast<size_t>(g)] = kMany;  // epoch 0
   }
 }
 
@@ -29,7 +29,8 @@ void GlobalShadow::merge(int core, const std::vector<GlobalAccess>& log, const R
       }
     };
     for (const Run& run : *access.runs) {
-      const int64_t first = (access.base + run.offset) >> shift_, last = (access.base + run.offset + run.bytes - 1) >> shift_;
+      const int64_t first = (access.base + run.offset) >> shift_,
+                    last = (access.base + run.offset + run.bytes - 1) >> shift_;
       for (int64_t g = first; g <= last; ++g) {
         uint32_t& writer = writer_[static_cast<size_t>(g)];
         uint32_t& reader = reader_[static_cast<size_t>(g)];

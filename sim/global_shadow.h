@@ -1,5 +1,6 @@
-// What the sanitizer knows of every granule of the arena: who wrote it and in which epoch (epochs end at barriers), who read it in the running epoch.
-// Cores log their accesses; the logs are merged in core order at the end of an epoch, so findings do not depend on host threads.
+// What the sanitizer knows of every granule of the arena: who wrote it and in which epoch (epochs end at barriers), who
+// read it in the running epoch. Cores log their accesses; the logs are merged in core order at the end of an epoch, so
+// findings do not depend on host threads.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +43,7 @@ class GlobalShadow {
   struct Free {
     void operator()(uint32_t* p) const { std::free(p); }
   };
-  using Marks = std::unique_ptr<uint32_t[], Free>;   // from calloc: untouched pages cost nothing
+  using Marks = std::unique_ptr<uint32_t[], Free>;  // from calloc: untouched pages cost nothing
   int shift_;
   uint32_t epoch_ = 1;
   Marks writer_, reader_;

@@ -27,7 +27,8 @@ hw::View compose(const hw::View& operand, const std::vector<te::Affine>& index, 
     }
   }
   hw::View view = operand;
-  DLCC_CHECK(index.size() <= view.index.size()) << "an operand of rank " << index.size() << " in a buffer of rank " << view.index.size();
+  DLCC_CHECK(index.size() <= view.index.size())
+      << "an operand of rank " << index.size() << " in a buffer of rank " << view.index.size();
   const size_t skip = view.index.size() - index.size();
   for (size_t d = 0; d < index.size(); ++d) {
     view.index[skip + d] += index[d].rename([&](te::VarId axis) { return box[static_cast<size_t>(axis)].var; });
@@ -38,20 +39,35 @@ hw::View compose(const hw::View& operand, const std::vector<te::Affine>& index, 
 }  // namespace
 
 GroupPlan::GroupPlan(const hw::Group& group, const hw::Program& program, const hw::Machine& machine)
-    : group_(&group), program_(&program), machine_(&machine), code_(group, machine), memory_bytes_(machine.memories.size(), 0),
+    : group_(&group),
+      program_(&program),
+      machine_(&machine),
+      code_(group, machine),
+      memory_bytes_(machine.memories.size(), 0),
       memory_shift_(machine.memories.size(), 3) {
   for (const hw::Buffer& buffer : group.buffers) {
     const auto memory = static_cast<size_t>(buffer.memory);
     memory_bytes_[memory] = std::max(memory_bytes_[memory], buffer.offset + buffer.copies * buffer.slot_bytes);
-    memory_shift_[memory] = std::min(memory_shift_[memory], std::countr_zero(static_cast<unsigned>(bytes_of(buffer.type))));
+    memory_shift_[memory] =
+        std::min(memory_shift_[memory], std::countr_zero(static_cast<unsigned>(bytes_of(buffer.type))));
   }
   for (const Leaf& leaf : code_.leaves()) {
     switch (leaf.kind) {
-      case OpKind::Dma: plans_.push_back(make(leaf.as<hw::Dma>())); break;
-      case OpKind::Fill: plans_.push_back(make(leaf.as<hw::Fill>())); break;
-      case OpKind::Compute: plans_.push_back(make(leaf.as<hw::Compute>())); break;
-      case OpKind::Intrin: plans_.push_back(make(leaf.as<hw::IntrinCall>())); break;
-      default: plans_.emplace_back(); break;
+      case OpKind::Dma:
+        plans_.push_back(make(leaf.as<hw::Dma>()));
+        break;
+      case OpKind::Fill:
+        plans_.push_back(make(leaf.as<hw::Fill>()));
+        break;
+      case OpKind::Compute:
+        plans_.push_back(make(leaf.as<hw::Compute>()));
+        break;
+      case OpKind::Intrin:
+        plans_.push_back(make(leaf.as<hw::IntrinCall>()));
+        break;
+      default:
+        plans_.emplace_back();
+        break;
     }
   }
 }
@@ -83,12 +99,13 @@ LeafPlan GroupPlan::make(const hw::Compute& compute) const {
     const ViewCode& view = plan.views.back();
     types.push_back(view.type());
     if (read.indirect_dim >= 0) {
-      indirections.push_back({static_cast<int>(r), read.indirect_read, view.shape()[static_cast<size_t>(read.indirect_dim)],
+      indirections.push_back({static_cast<int>(r), read.indirect_read,
+                              view.shape()[static_cast<size_t>(read.indirect_dim)],
                               view.dim_stride(read.indirect_dim)});
     }
   }
-  plan.compute = std::make_unique<ComputeCode>(compute.body, kinds_of(compute.dims), plan.views[0].type(), types, compute.accumulate,
-                                               compute.monoid, indirections);
+  plan.compute = std::make_unique<ComputeCode>(compute.body, kinds_of(compute.dims), plan.views[0].type(), types,
+                                               compute.accumulate, compute.monoid, indirections);
   return plan;
 }
 
@@ -97,7 +114,8 @@ LeafPlan GroupPlan::make(const hw::IntrinCall& call) const {
   LeafPlan plan;
   plan.box = &call.box;
   const auto add = [&](int operand, const std::vector<te::Affine>& index) {
-    plan.made_views.push_back(std::make_unique<hw::View>(compose(call.operands[static_cast<size_t>(operand)], index, call.box)));
+    plan.made_views.push_back(
+        std::make_unique<hw::View>(compose(call.operands[static_cast<size_t>(operand)], index, call.box)));
     plan.views.emplace_back(*plan.made_views.back(), call.box, *group_, *program_);
   };
   add(semantics.output, semantics.output_index);
@@ -125,8 +143,9 @@ const ComputeCode& GroupPlan::intrinsic_code(const Leaf& leaf, const std::vector
     for (size_t v = 1; v < plan.views.size(); ++v) {
       types.push_back(plan.views[v].type());
     }
-    code = std::make_unique<ComputeCode>(body, semantics.axis_kinds, plan.views[0].type(), types, semantics.reduces || semantics.reads_output,
-                                         semantics.monoid, std::vector<Indirection>{});
+    code = std::make_unique<ComputeCode>(body, semantics.axis_kinds, plan.views[0].type(), types,
+                                         semantics.reduces || semantics.reads_output, semantics.monoid,
+                                         std::vector<Indirection>{});
   }
   return *code;
 }

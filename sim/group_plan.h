@@ -16,8 +16,8 @@ namespace dlcc::sim {
 struct LeafPlan {
   const std::vector<hw::BoxDim>* box = nullptr;
   std::vector<ViewCode> views;
-  std::vector<std::unique_ptr<hw::View>> made_views;   // intrinsics: operand views composed with the semantics' indices
-  std::unique_ptr<ComputeCode> compute;                // Compute only; intrinsics: GroupPlan::intrinsic_code
+  std::vector<std::unique_ptr<hw::View>> made_views;  // intrinsics: operand views composed with the semantics' indices
+  std::unique_ptr<ComputeCode> compute;               // Compute only; intrinsics: GroupPlan::intrinsic_code
 };
 
 class GroupPlan {

@@ -72,8 +72,8 @@ int64_t LeafCosts::compute(const Leaf& leaf, const std::vector<int64_t>& env) {
     return found->second;
   }
   const auto& compute = leaf.as<hw::Compute>();
-  const int64_t cycles =
-      compute.kernel.empty() ? scalar_estimate(compute, env) : kernel_cycles(compute.kernel, *machine_, env, group_->vars.size());
+  const int64_t cycles = compute.kernel.empty() ? scalar_estimate(compute, env)
+                                                : kernel_cycles(compute.kernel, *machine_, env, group_->vars.size());
   memo.cycles.emplace(key_, cycles);
   return cycles;
 }
@@ -126,7 +126,7 @@ int64_t LeafCosts::port_cycles(const hw::View& view, int64_t elements) const {
   const hw::MemoryId id = tensor ? machine_->global_memory() : group_->buffers[object].memory;
   const double rate = id < 0 ? 0 : machine_->memories[static_cast<size_t>(id)].bytes_per_cycle;
   const double bytes = static_cast<double>(elements) * bytes_of(type);
-  return rate > 0 ? static_cast<int64_t>(std::ceil(bytes / rate)) : elements;   // without a rate: an element a cycle
+  return rate > 0 ? static_cast<int64_t>(std::ceil(bytes / rate)) : elements;  // without a rate: an element a cycle
 }
 
 int64_t LeafCosts::fill(const Leaf& leaf, const std::vector<int64_t>& env) const {
@@ -140,7 +140,8 @@ int64_t LeafCosts::fill(const Leaf& leaf, const std::vector<int64_t>& env) const
 
 int64_t LeafCosts::padding(const Leaf& leaf, int64_t padded_elements) const {
   const auto& dma = leaf.as<hw::Dma>();
-  if (padded_elements <= 0 || !dma.fill.has_value() || machine_->paths[static_cast<size_t>(dma.path)].can(hw::Transform::Pad)) {
+  if (padded_elements <= 0 || !dma.fill.has_value() ||
+      machine_->paths[static_cast<size_t>(dma.path)].can(hw::Transform::Pad)) {
     return 0;
   }
   return port_cycles(dma.dst, padded_elements);

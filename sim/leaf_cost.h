@@ -1,5 +1,5 @@
-// Cycles of the leaves that a pipe executes by itself: Compute (scoreboard of its Kernel), intrinsics (the chip file's expression), Fill and padding
-// (bytes over the port). Memoised on what they depend on.
+// Cycles of the leaves that a pipe executes by itself: Compute (scoreboard of its Kernel), intrinsics (the chip file's
+// expression), Fill and padding (bytes over the port). Memoised on what they depend on.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class LeafCosts {
 
  private:
   struct Memo {
-    std::vector<te::VarId> vars;             // that the cost depends on
+    std::vector<te::VarId> vars;  // that the cost depends on
     std::map<std::vector<int64_t>, int64_t> cycles;
   };
   int64_t scalar_estimate(const hw::Compute& compute, const std::vector<int64_t>& env) const;
@@ -31,7 +31,7 @@ class LeafCosts {
   const hw::Group* group_;
   const hw::Program* program_;
   const hw::Machine* machine_;
-  std::vector<Memo> memo_;                   // by leaf
+  std::vector<Memo> memo_;  // by leaf
   std::vector<int64_t> key_;
 };
 

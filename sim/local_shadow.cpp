@@ -40,7 +40,8 @@ Verdict LocalShadow::check_state(const Runs& runs, int64_t base, uint16_t mask, 
     const uint16_t state = state_[first];
     const bool incoming = (state & mask & kIncoming) != 0;
     const bool outgoing = (mask & kOutgoing) != 0 && state >= kOutgoing;
-    verdict = {incoming ? Hazard::TransferIn : (outgoing ? Hazard::TransferOut : Hazard::Uninitialised), static_cast<int64_t>(first) << shift_, 0};
+    verdict = {incoming ? Hazard::TransferIn : (outgoing ? Hazard::TransferOut : Hazard::Uninitialised),
+               static_cast<int64_t>(first) << shift_, 0};
   });
   return verdict;
 }
@@ -82,7 +83,8 @@ void LocalShadow::mark_write(const Runs& runs, int64_t base, const Agent& agent)
       state_[g] |= kInitialised;
     }
     if (pipes_ > 1) {
-      std::fill(writer_.begin() + static_cast<std::ptrdiff_t>(first), writer_.begin() + static_cast<std::ptrdiff_t>(end), pack(agent));
+      std::fill(writer_.begin() + static_cast<std::ptrdiff_t>(first),
+                writer_.begin() + static_cast<std::ptrdiff_t>(end), pack(agent));
     }
   });
 }
@@ -93,7 +95,8 @@ void LocalShadow::mark_read(const Runs& runs, int64_t base, const Agent& agent) 
   }
   auto& times = reader_[static_cast<size_t>(agent.pipe)];
   for_granules(runs, base, [&](size_t first, size_t end) {
-    std::fill(times.begin() + static_cast<std::ptrdiff_t>(first), times.begin() + static_cast<std::ptrdiff_t>(end), agent.time);
+    std::fill(times.begin() + static_cast<std::ptrdiff_t>(first), times.begin() + static_cast<std::ptrdiff_t>(end),
+              agent.time);
   });
 }
 

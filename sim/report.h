@@ -9,7 +9,8 @@
 
 namespace dlcc::sim {
 
-/// A line per layer (cycles, bound, bound / cycles, where the pipes' time went) and a total. Empty without a timing run.
+/// A line per layer (cycles, bound, bound / cycles, where the pipes' time went) and a total. Empty without a timing
+/// run.
 std::string layer_table(const hw::Program& program, const hw::Machine& machine, const Result& result);
 /// A line per finding: "read-before-wait: conv_1, core 3, pipe core, 'compute conv_1': message".
 std::string findings_text(const Result& result);

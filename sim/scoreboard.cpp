@@ -1,5 +1,6 @@
-// The scoreboard. A loop is run until the state of the core after an iteration (when registers become ready, when ports become free, relative to the
-// issue cycle) equals the state some iterations before; the trips that are left repeat that period.
+// The scoreboard. A loop is run until the state of the core after an iteration (when registers become ready, when ports
+// become free, relative to the issue cycle) equals the state some iterations before; the trips that are left repeat
+// that period.
 #include "sim/scoreboard.h"
 
 #include <algorithm>
@@ -17,8 +18,8 @@ using hw::KernelLoop;
 using hw::KernelNode;
 using hw::KernelOp;
 
-constexpr int kHistory = 8;          // longest period looked for
-constexpr int64_t kMaxIterations = 256;   // then the mean of the second half stands for the rest
+constexpr int kHistory = 8;              // longest period looked for
+constexpr int64_t kMaxIterations = 256;  // then the mean of the second half stands for the rest
 
 struct Timing {
   int port = 0;
@@ -27,14 +28,22 @@ struct Timing {
 
 std::string_view operation_name(const KernelInstr& instr) {
   switch (instr.kind) {
-    case KernelOp::Const: return "const";
-    case KernelOp::Index: return "index";
-    case KernelOp::Load: return instr.lanes > 1 && !instr.aligned ? "loadu" : "load";
-    case KernelOp::LoadSplat: return instr.lanes > 1 ? "load_splat" : "load";
-    case KernelOp::Store: return instr.lanes > 1 && !instr.aligned ? "storeu" : "store";
-    case KernelOp::Splat: return instr.lanes > 1 ? "splat" : "move";
-    case KernelOp::Move: return "move";
-    case KernelOp::Compute: return te::name_of(instr.op);
+    case KernelOp::Const:
+      return "const";
+    case KernelOp::Index:
+      return "index";
+    case KernelOp::Load:
+      return instr.lanes > 1 && !instr.aligned ? "loadu" : "load";
+    case KernelOp::LoadSplat:
+      return instr.lanes > 1 ? "load_splat" : "load";
+    case KernelOp::Store:
+      return instr.lanes > 1 && !instr.aligned ? "storeu" : "store";
+    case KernelOp::Splat:
+      return instr.lanes > 1 ? "splat" : "move";
+    case KernelOp::Move:
+      return "move";
+    case KernelOp::Compute:
+      return te::name_of(instr.op);
   }
   return "";
 }
@@ -52,7 +61,8 @@ std::optional<Timing> lookup(const hw::VectorUnit& unit, std::string_view name, 
 
 Timing timing_of(const KernelInstr& instr, const hw::Kernel& kernel, const hw::VectorUnit& unit) {
   DType type = instr.type;
-  const bool compares = instr.op == te::Op::IsNan || instr.op == te::Op::IsInf || (instr.op >= te::Op::Lt && instr.op <= te::Op::Ne);
+  const bool compares =
+      instr.op == te::Op::IsNan || instr.op == te::Op::IsInf || (instr.op >= te::Op::Lt && instr.op <= te::Op::Ne);
   if (instr.kind == KernelOp::Compute && compares && instr.src[0] >= 0) {
     type = kernel.registers[static_cast<size_t>(instr.src[0])].type;
   }
@@ -61,14 +71,18 @@ Timing timing_of(const KernelInstr& instr, const hw::Kernel& kernel, const hw::V
   if (!found && instr.kind == KernelOp::Index) {
     found = lookup(unit, "const", type, instr.lanes);
   }
-  DLCC_CHECK(found.has_value()) << "the chip has no timing for " << name << " on " << dlcc::name_of(type) << " x " << instr.lanes;
+  DLCC_CHECK(found.has_value()) << "the chip has no timing for " << name << " on " << dlcc::name_of(type) << " x "
+                                << instr.lanes;
   return *found;
 }
 
 class Scoreboard {
  public:
   Scoreboard(const hw::Kernel& kernel, const hw::Machine& machine, std::vector<int64_t> env)
-      : kernel_(kernel), machine_(machine), env_(std::move(env)), ready_(kernel.registers.size(), 0),
+      : kernel_(kernel),
+        machine_(machine),
+        env_(std::move(env)),
+        ready_(kernel.registers.size(), 0),
         port_free_(std::max<size_t>(machine.issue.ports.size(), 1), 0) {}
 
   int64_t run() {
@@ -92,7 +106,7 @@ class Scoreboard {
       }
     }
     if (dst >= 0) {
-      at = std::max(at, ready_[static_cast<size_t>(dst)] - timing.latency);   // results of one register come in order
+      at = std::max(at, ready_[static_cast<size_t>(dst)] - timing.latency);  // results of one register come in order
     }
     int64_t& free = port_free_[static_cast<size_t>(timing.port) % port_free_.size()];
     at = std::max(at, free);
@@ -110,7 +124,8 @@ class Scoreboard {
   void run(const std::vector<KernelNode>& body) {
     for (const KernelNode& node : body) {
       if (const auto* instr = std::get_if<KernelInstr>(&node.v)) {
-        issue(timing_of(*instr, kernel_, machine_.vector), {instr->src[0], instr->src[1], instr->src[2], instr->index_register}, instr->dst);
+        issue(timing_of(*instr, kernel_, machine_.vector),
+              {instr->src[0], instr->src[1], instr->src[2], instr->index_register}, instr->dst);
       } else {
         run(std::get<KernelLoop>(node.v));
       }
@@ -153,7 +168,7 @@ class Scoreboard {
     int64_t trips = end - var >= loop.step ? (end - var) / loop.step : 0;
     const bool regular = !depends(loop.body, loop.var);
     const std::optional<Timing> control = lookup(machine_.vector, "loop", DType::I64, 1);
-    std::vector<std::pair<std::vector<int64_t>, int64_t>> history;   // state and cycle after each iteration
+    std::vector<std::pair<std::vector<int64_t>, int64_t>> history;  // state and cycle after each iteration
     for (int64_t done = 0; trips > 0; ++done) {
       run(loop.body);
       if (control) {
@@ -169,7 +184,8 @@ class Scoreboard {
   }
 
   /// Skips iterations that repeat earlier ones; returns how many.
-  int64_t leap(std::vector<std::pair<std::vector<int64_t>, int64_t>>& history, int64_t trips, int64_t done, const KernelLoop& loop, int64_t& var) {
+  int64_t leap(std::vector<std::pair<std::vector<int64_t>, int64_t>>& history, int64_t trips, int64_t done,
+               const KernelLoop& loop, int64_t& var) {
     std::vector<int64_t> now = state();
     int64_t skipped = 0, cycles = 0;
     for (size_t back = 1; back <= std::min<size_t>(history.size(), kHistory) && skipped == 0; ++back) {
@@ -216,7 +232,8 @@ te::VarId highest_var(const std::vector<KernelNode>& body) {
 
 }  // namespace
 
-int64_t kernel_cycles(const hw::Kernel& kernel, const hw::Machine& machine, std::span<const int64_t> env, size_t var_count) {
+int64_t kernel_cycles(const hw::Kernel& kernel, const hw::Machine& machine, std::span<const int64_t> env,
+                      size_t var_count) {
   std::vector<int64_t> values(env.begin(), env.end());
   values.resize(std::max({values.size(), var_count, static_cast<size_t>(highest_var(kernel.body)) + 1}), 0);
   return Scoreboard(kernel, machine, std::move(values)).run();

@@ -8,9 +8,12 @@
 
 namespace dlcc::sim {
 
-dlcc::Result<Result> simulate(const hw::Program& program, const hw::Machine& machine, const std::vector<te::Array>& inputs,
-                              std::span<const std::byte> weights, const Options& options) {
-  DLCC_RETURN_IF_ERROR(check_program(program, machine, options.values ? weights.size() : static_cast<size_t>(std::max<int64_t>(program.weights_bytes, 0))));
+dlcc::Result<Result> simulate(const hw::Program& program, const hw::Machine& machine,
+                              const std::vector<te::Array>& inputs, std::span<const std::byte> weights,
+                              const Options& options) {
+  DLCC_RETURN_IF_ERROR(check_program(
+      program, machine,
+      options.values ? weights.size() : static_cast<size_t>(std::max<int64_t>(program.weights_bytes, 0))));
   Result result;
   if (options.values) {
     DLCC_RETURN_IF_ERROR(run_values(program, machine, inputs, weights, options, result));
@@ -23,7 +26,7 @@ dlcc::Result<Result> simulate(const hw::Program& program, const hw::Machine& mac
     DLCC_RETURN_IF_ERROR(run_timing(program, machine, options, result));
   }
   if (options.timing) {
-    result.groups.resize(program.groups.size());   // no time is told of a run that did not end
+    result.groups.resize(program.groups.size());  // no time is told of a run that did not end
   }
   if (options.record_dma) {
     result.dma_trace = record_dma(program, machine);

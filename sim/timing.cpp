@@ -1,9 +1,9 @@
 // The event loop of the timing run, and its report.
 #include "sim/timing.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "base/check.h"
 #include "sim/timing_run.h"
@@ -11,7 +11,11 @@
 namespace dlcc::sim {
 
 TimingRun::TimingRun(const hw::Program& program, const hw::Machine& machine, const Options& options, Result& result)
-    : program_(program), machine_(machine), options_(options), result_(result), trace_(options.record_trace, machine.core_count()) {
+    : program_(program),
+      machine_(machine),
+      options_(options),
+      result_(result),
+      trace_(options.record_trace, machine.core_count()) {
   const int cores = machine.core_count();
   for (const hw::Group& group : program.groups) {
     codes_.push_back(std::make_unique<GroupCode>(group, machine));
@@ -68,15 +72,20 @@ void TimingRun::handle(const Event& event) {
         step_pipe(event.core, event.queue, event.tick);
       }
       return;
-    case EventKind::Ready: return engines_[static_cast<size_t>(event.queue)]->on_ready(event.core, event.value, event.tick);
-    case EventKind::Served: return engines_[static_cast<size_t>(event.queue)]->on_served(event.value, event.tick);
-    case EventKind::Quiet: return engines_[static_cast<size_t>(event.queue)]->on_quiet(event.core, event.tick);
-    case EventKind::Done: return on_done(event);
+    case EventKind::Ready:
+      return engines_[static_cast<size_t>(event.queue)]->on_ready(event.core, event.value, event.tick);
+    case EventKind::Served:
+      return engines_[static_cast<size_t>(event.queue)]->on_served(event.value, event.tick);
+    case EventKind::Quiet:
+      return engines_[static_cast<size_t>(event.queue)]->on_quiet(event.core, event.tick);
+    case EventKind::Done:
+      return on_done(event);
   }
 }
 
 void TimingRun::wake(int core, int queue, int64_t tick, Phase phase) {
-  events_.push({.tick = tick, .phase = phase, .kind = EventKind::Wake, .queue = static_cast<int16_t>(queue), .core = core});
+  events_.push(
+      {.tick = tick, .phase = phase, .kind = EventKind::Wake, .queue = static_cast<int16_t>(queue), .core = core});
 }
 
 /// A descriptor has completed: replies, the pipe that waits for it, the pipes that wait for room in the engine's queue.
@@ -115,7 +124,8 @@ bool TimingRun::enter_group(int core, int group, int64_t now) {
   state.cursor = std::make_unique<Cursor>(*codes_[static_cast<size_t>(group)], core);
   state.channels.clear();
   for (const hw::Channel& channel : program_.groups[static_cast<size_t>(group)].channels) {
-    state.channels.emplace_back(static_cast<size_t>(channel.slots), channel.kind == hw::ChannelKind::Flag ? channel.initial : 0);
+    state.channels.emplace_back(static_cast<size_t>(channel.slots),
+                                channel.kind == hw::ChannelKind::Flag ? channel.initial : 0);
   }
   state.front.ended = false;
   return true;
@@ -177,7 +187,8 @@ void TimingRun::report_group(size_t group, int64_t begin, GroupTime& out) const 
       *part = cycles_of(*part);
       used += *part;
     }
-    DLCC_CHECK(time.busy <= cores * cycles_up(sums.end)) << "pipe " << time.pipe << " is busy for longer than the program runs";
+    DLCC_CHECK(time.busy <= cores * cycles_up(sums.end))
+        << "pipe " << time.pipe << " is busy for longer than the program runs";
     time.idle = std::max<int64_t>(cores * out.cycles - used, 0);
     out.pipes.push_back(std::move(time));
   }
@@ -189,7 +200,8 @@ void TimingRun::report_group(size_t group, int64_t begin, GroupTime& out) const 
   out.balance = total > 0 ? static_cast<double>(most) * static_cast<double>(cores) / static_cast<double>(total) : 1;
   std::vector<int64_t> bytes(machine_.memories.size(), 0);
   for (const hw::Buffer& buffer : program_.groups[group].buffers) {
-    bytes[static_cast<size_t>(buffer.memory)] = std::max(bytes[static_cast<size_t>(buffer.memory)], buffer.offset + buffer.copies * buffer.slot_bytes);
+    bytes[static_cast<size_t>(buffer.memory)] =
+        std::max(bytes[static_cast<size_t>(buffer.memory)], buffer.offset + buffer.copies * buffer.slot_bytes);
   }
   out.scratchpad_bytes = bytes.empty() ? 0 : *std::max_element(bytes.begin(), bytes.end());
 }
@@ -203,17 +215,20 @@ std::string TimingRun::deadlock() const {
       continue;
     }
     ++shown;
-    text += fmt::format("{}core {} in group '{}'", text.empty() ? "" : "; ", c, program_.groups[static_cast<size_t>(core.group)].info.name);
+    text += fmt::format("{}core {} in group '{}'", text.empty() ? "" : "; ", c,
+                        program_.groups[static_cast<size_t>(core.group)].info.name);
     if (core.at_barrier) {
       text += " waits at a barrier";
     }
     if (core.front.block == Block::QueueFull && core.front.leaf != nullptr) {
-      text += fmt::format(", front end waits for room in the queue of pipe {}", machine_.pipes[static_cast<size_t>(core.front.leaf->pipe)].name);
+      text += fmt::format(", front end waits for room in the queue of pipe {}",
+                          machine_.pipes[static_cast<size_t>(core.front.leaf->pipe)].name);
     }
     for (size_t p = 0; p < core.pipes.size(); ++p) {
       if (core.pipes[p].running()) {
-        text += fmt::format(", pipe {} at '{}'", machine_.pipes[p].name,
-                            leaf_name(*core.pipes[p].op.leaf, program_.groups[static_cast<size_t>(core.group)], program_, machine_));
+        text += fmt::format(
+            ", pipe {} at '{}'", machine_.pipes[p].name,
+            leaf_name(*core.pipes[p].op.leaf, program_.groups[static_cast<size_t>(core.group)], program_, machine_));
       }
     }
   }
@@ -244,7 +259,8 @@ std::vector<DmaRecord> record_dma(const hw::Program& program, const hw::Machine&
           continue;
         }
         descriptors.clear();
-        hw::expand(hw::clip(dma, program.groups[g], program, cursor.env(), nullptr), machine.dma[static_cast<size_t>(engine)], descriptors);
+        hw::expand(hw::clip(dma, program.groups[g], program, cursor.env(), nullptr),
+                   machine.dma[static_cast<size_t>(engine)], descriptors);
         const bool put = dma.dst.kind == hw::ObjectKind::Tensor;
         const hw::Space space = program.tensors[static_cast<size_t>(put ? dma.dst.object : dma.src.object)].space;
         for (const hw::Descriptor& descriptor : descriptors) {

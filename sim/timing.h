@@ -6,8 +6,8 @@
 
 namespace dlcc::sim {
 
-/// Fills result.cycles, groups, events, trace. The program has passed check_program. A deadlock (for example a queue that is too short for the
-/// program's flags) is a finding, or an error without `sanitize`; then there are no cycles.
+/// Fills result.cycles, groups, events, trace. The program has passed check_program. A deadlock (for example a queue
+/// that is too short for the program's flags) is a finding, or an error without `sanitize`; then there are no cycles.
 Status run_timing(const hw::Program& program, const hw::Machine& machine, const Options& options, Result& result);
 
 /// Every descriptor of every core, by core, in program order.

@@ -6,8 +6,9 @@
 namespace dlcc::sim {
 
 bool TimingRun::drained(const Core& core) const {
-  return std::all_of(core.pipes.begin(), core.pipes.end(),
-                     [](const Pipe& pipe) { return pipe.queue.empty() && !pipe.running() && pipe.block == Block::Starved; });
+  return std::all_of(core.pipes.begin(), core.pipes.end(), [](const Pipe& pipe) {
+    return pipe.queue.empty() && !pipe.running() && pipe.block == Block::Starved;
+  });
 }
 
 int64_t TimingRun::front_total(const Front& front, Block why, int64_t now) const {
@@ -63,7 +64,7 @@ void TimingRun::step_front(int core, int64_t now) {
       if (front.ended) {
         set_front_block(front, Block::None, now);
         for (int p = 0; p < static_cast<int>(state.pipes.size()); ++p) {
-          unblock(core, p, now);   // their idle time belongs to the group that ends
+          unblock(core, p, now);  // their idle time belongs to the group that ends
         }
         enter_group(core, state.group + 1, now);
         for (int p = 0; p < static_cast<int>(state.pipes.size()); ++p) {

@@ -12,7 +12,8 @@ void TimingRun::spend(int core, int pipe, int64_t tick_count) {
   account(core, pipe).busy += tick_count;
   sums(core).busy[static_cast<size_t>(core)] += tick_count;
   if (state.running()) {
-    trace_.add(Trace::Kind::Run, core, pipe, cores_[static_cast<size_t>(core)].group, state.op.leaf->index, state.time, state.time + tick_count);
+    trace_.add(Trace::Kind::Run, core, pipe, cores_[static_cast<size_t>(core)].group, state.op.leaf->index, state.time,
+               state.time + tick_count);
   }
   state.time += tick_count;
 }
@@ -35,18 +36,29 @@ void TimingRun::unblock(int core, int pipe, int64_t now) {
   const int64_t waited = now - target.time;
   PipeTime& time = account(core, pipe);
   switch (target.block) {
-    case Block::None: return;
+    case Block::None:
+      return;
     case Block::Starved: {
-      const int64_t full = std::clamp<int64_t>(front_total(state.front, Block::QueueFull, now) - target.full_mark, 0, waited);
-      const int64_t barrier = std::clamp<int64_t>(front_total(state.front, Block::Barrier, now) - target.barrier_mark, 0, waited - full);
+      const int64_t full =
+          std::clamp<int64_t>(front_total(state.front, Block::QueueFull, now) - target.full_mark, 0, waited);
+      const int64_t barrier =
+          std::clamp<int64_t>(front_total(state.front, Block::Barrier, now) - target.barrier_mark, 0, waited - full);
       time.queue_full += full;
       time.wait_barrier += barrier;
-      break;   // the rest is idle, which is what the report finds left over
+      break;  // the rest is idle, which is what the report finds left over
     }
-    case Block::WaitDma: time.wait_dma += waited; break;
-    case Block::WaitFlag: time.wait_flag += waited; break;
-    case Block::QueueFull: time.queue_full += waited; break;
-    case Block::Barrier: time.wait_barrier += waited; break;
+    case Block::WaitDma:
+      time.wait_dma += waited;
+      break;
+    case Block::WaitFlag:
+      time.wait_flag += waited;
+      break;
+    case Block::QueueFull:
+      time.queue_full += waited;
+      break;
+    case Block::Barrier:
+      time.wait_barrier += waited;
+      break;
     case Block::Transfer:
       time.busy += waited;
       sums(core).busy[static_cast<size_t>(core)] += waited;
@@ -64,7 +76,7 @@ void TimingRun::step_pipe(int core, int pipe, int64_t now) {
   Core& state = cores_[static_cast<size_t>(core)];
   Pipe& self = state.pipes[static_cast<size_t>(pipe)];
   if (state.done || self.time > now) {
-    return;   // a busy pipe has its own wake to come
+    return;  // a busy pipe has its own wake to come
   }
   unblock(core, pipe, now);
   while (!state.done) {
@@ -91,7 +103,7 @@ bool TimingRun::fetch(int core, int pipe, int64_t now) {
     if (self.queue.empty()) {
       block(core, pipe, Block::Starved);
       if (state.front.block == Block::Barrier || state.front.ended) {
-        wake(core, -1, now, Phase::Issue);   // it may be waiting for the pipes to run dry
+        wake(core, -1, now, Phase::Issue);  // it may be waiting for the pipes to run dry
       }
       return false;
     }
@@ -119,10 +131,17 @@ bool TimingRun::execute(int core, int pipe, int64_t now) {
   Pipe& self = cores_[static_cast<size_t>(core)].pipes[static_cast<size_t>(pipe)];
   const Leaf& leaf = *self.op.leaf;
   switch (leaf.kind) {
-    case OpKind::Compute: spend(core, pipe, ticks(costs(core).compute(leaf, self.op.env))); return true;
-    case OpKind::Intrin: spend(core, pipe, ticks(costs(core).intrinsic(leaf, self.op.env))); return true;
-    case OpKind::Fill: spend(core, pipe, ticks(costs(core).fill(leaf, self.op.env))); return true;
-    default: break;
+    case OpKind::Compute:
+      spend(core, pipe, ticks(costs(core).compute(leaf, self.op.env)));
+      return true;
+    case OpKind::Intrin:
+      spend(core, pipe, ticks(costs(core).intrinsic(leaf, self.op.env)));
+      return true;
+    case OpKind::Fill:
+      spend(core, pipe, ticks(costs(core).fill(leaf, self.op.env)));
+      return true;
+    default:
+      break;
   }
   // The rest touches what others see: it happens when the clock is there.
   if (self.time > now) {
@@ -130,10 +149,15 @@ bool TimingRun::execute(int core, int pipe, int64_t now) {
     return false;
   }
   switch (leaf.kind) {
-    case OpKind::Dma: return execute_dma(core, pipe, now);
-    case OpKind::Signal: execute_signal(core, pipe, now); return true;
-    case OpKind::Wait: return execute_wait(core, pipe, now);
-    default: return arrive(core, now) || block(core, pipe, Block::Barrier);
+    case OpKind::Dma:
+      return execute_dma(core, pipe, now);
+    case OpKind::Signal:
+      execute_signal(core, pipe, now);
+      return true;
+    case OpKind::Wait:
+      return execute_wait(core, pipe, now);
+    default:
+      return arrive(core, now) || block(core, pipe, Block::Barrier);
   }
 }
 
@@ -202,7 +226,8 @@ void TimingRun::begin_transfer(int core, int pipe) {
     rate = port > 0 && (rate == 0 || port < rate) ? port : rate;
   }
   const double bytes = static_cast<double>(moved * box.element);
-  spend(core, pipe, ticks(static_cast<int64_t>(std::ceil(bytes / (rate > 0 ? rate : static_cast<double>(box.element))))));
+  spend(core, pipe,
+        ticks(static_cast<int64_t>(std::ceil(bytes / (rate > 0 ? rate : static_cast<double>(box.element))))));
 }
 
 bool TimingRun::execute_dma(int core, int pipe, int64_t now) {

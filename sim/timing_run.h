@@ -1,6 +1,6 @@
-// The timing run: cores as pipes with a program counter each, DMA engines as fluid servers, one event queue. No data moves here.
-// A machine with one pipe is its own front end and runs ahead of the events until it touches something shared; with several pipes
-// a front end puts instructions into their finite queues.
+// The timing run: cores as pipes with a program counter each, DMA engines as fluid servers, one event queue. No data
+// moves here. A machine with one pipe is its own front end and runs ahead of the events until it touches something
+// shared; with several pipes a front end puts instructions into their finite queues.
 #pragma once
 
 #include <cstdint>
@@ -32,32 +32,33 @@ class TimingRun {
   };
   struct Pipe {
     std::deque<Op> queue;
-    Op op;                       // running, or waiting to run
-    int64_t time = 0;            // what it did until here is accounted for
+    Op op;             // running, or waiting to run
+    int64_t time = 0;  // what it did until here is accounted for
     Block block = Block::None;
-    // A transfer being issued: its descriptors, the next one, whether its issue cycles are paid, how many of them are still on the way.
+    // A transfer being issued: its descriptors, the next one, whether its issue cycles are paid, how many of them are
+    // still on the way.
     std::vector<hw::Descriptor> descriptors;
     size_t next = 0;
     bool expanded = false, paid = false;
     int on_the_way = 0;
-    int64_t full_mark = 0, barrier_mark = 0;   // the front end's totals when this pipe ran dry
+    int64_t full_mark = 0, barrier_mark = 0;  // the front end's totals when this pipe ran dry
     bool running() const { return op.leaf != nullptr; }
   };
   struct Front {
     int64_t time = 0;
     Block block = Block::None;
-    int64_t since = 0;           // of the block
+    int64_t since = 0;  // of the block
     int64_t full_total = 0, barrier_total = 0;
     const Leaf* leaf = nullptr;  // fetched, not yet queued
     bool paid = false;
-    bool ended = false;          // no more leaves in this group
+    bool ended = false;  // no more leaves in this group
   };
   struct Core {
     int group = -1;
     std::unique_ptr<Cursor> cursor;
     std::vector<Pipe> pipes;
     Front front;
-    std::vector<std::vector<int>> channels;    // [channel][slot]: transfers on the way, or tokens
+    std::vector<std::vector<int>> channels;  // [channel][slot]: transfers on the way, or tokens
     bool at_barrier = false, released = false, done = false;
     int64_t release_at = 0;
   };
@@ -66,12 +67,12 @@ class TimingRun {
     int core = 0, pipe = 0, group = 0, leaf = 0;
     int channel = hw::kNone;
     int64_t slot = 0;
-    bool blocking = false;       // the pipe itself waits for it
+    bool blocking = false;  // the pipe itself waits for it
     int64_t start = 0;
   };
   struct GroupSums {
-    std::vector<PipeTime> pipes;               // in ticks
-    std::vector<int64_t> busy;                 // by core, ticks
+    std::vector<PipeTime> pipes;  // in ticks
+    std::vector<int64_t> busy;    // by core, ticks
     int64_t end = 0, bytes = 0, descriptors = 0;
   };
 
@@ -107,7 +108,9 @@ class TimingRun {
   GroupSums& sums(int core) { return sums_[static_cast<size_t>(cores_[static_cast<size_t>(core)].group)]; }
   PipeTime& account(int core, int pipe) { return sums(core).pipes[static_cast<size_t>(pipe)]; }
   LeafCosts& costs(int core) { return *costs_[static_cast<size_t>(cores_[static_cast<size_t>(core)].group)]; }
-  const hw::Group& group_of(int core) const { return program_.groups[static_cast<size_t>(cores_[static_cast<size_t>(core)].group)]; }
+  const hw::Group& group_of(int core) const {
+    return program_.groups[static_cast<size_t>(cores_[static_cast<size_t>(core)].group)];
+  }
   void report();
   void report_group(size_t group, int64_t begin, GroupTime& out) const;
   std::string deadlock() const;
@@ -120,7 +123,7 @@ class TimingRun {
   std::vector<std::unique_ptr<GroupCode>> codes_;
   std::vector<std::unique_ptr<LeafCosts>> costs_;
   std::vector<std::unique_ptr<FluidEngine>> engines_;
-  std::vector<std::vector<Flight>> flights_;   // [engine][number]
+  std::vector<std::vector<Flight>> flights_;  // [engine][number]
   std::vector<Core> cores_;
   std::vector<GroupSums> sums_;
   Trace trace_;

@@ -1,5 +1,9 @@
-// Groups in order; within one, rounds: every core runs to its next barrier, then the logs of arena accesses are merged and an epoch ends.
+// Groups in order; within one, rounds: every core runs to its next barrier, then the logs of arena accesses are merged
+// and an epoch ends.
 #include "sim/values.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -7,26 +11,30 @@
 #include <exception>
 #include <thread>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include "sim/core_run.h"
 
 namespace dlcc::sim {
 namespace {
 
-std::string shape_text(const std::vector<int64_t>& shape) { return fmt::format("[{}]", fmt::join(shape, ",")); }
+std::string shape_text(const std::vector<int64_t>& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ","));
+}
 
 class ValueRun {
  public:
-  ValueRun(const hw::Program& program, const hw::Machine& machine, std::span<const std::byte> weights, const Options& options, Result& result)
-      : program_(program), machine_(machine), options_(options), result_(result),
+  ValueRun(const hw::Program& program, const hw::Machine& machine, std::span<const std::byte> weights,
+           const Options& options, Result& result)
+      : program_(program),
+        machine_(machine),
+        options_(options),
+        result_(result),
         arena_(static_cast<std::byte*>(std::calloc(static_cast<size_t>(program.arena_bytes) + 64, 1))),
         context_{program, machine, options, arena_.get(), weights.data()} {}
 
   Status run(const std::vector<te::Array>& inputs) {
     if (arena_ == nullptr) {
-      return error("program '" + program_.model + "'", fmt::format("no memory for an arena of {} bytes", program_.arena_bytes));
+      return error("program '" + program_.model + "'",
+                   fmt::format("no memory for an arena of {} bytes", program_.arena_bytes));
     }
     if (options_.sanitize) {
       std::memset(arena_.get(), 0xff, static_cast<size_t>(program_.arena_bytes));
@@ -56,13 +64,16 @@ class ValueRun {
 
   Status load(const std::vector<te::Array>& inputs) {
     if (inputs.size() != program_.inputs.size()) {
-      return error("program '" + program_.model + "'", fmt::format("{} inputs given, it has {}", inputs.size(), program_.inputs.size()));
+      return error("program '" + program_.model + "'",
+                   fmt::format("{} inputs given, it has {}", inputs.size(), program_.inputs.size()));
     }
     for (size_t i = 0; i < inputs.size(); ++i) {
       const hw::GlobalTensor& tensor = program_.tensors[static_cast<size_t>(program_.inputs[i])];
-      if (inputs[i].type != tensor.type || inputs[i].shape != tensor.shape || static_cast<int64_t>(inputs[i].data.size()) != tensor.bytes()) {
-        return error("input '" + tensor.name + "'", fmt::format("is {}{}, given is {}{}", name_of(tensor.type), shape_text(tensor.shape),
-                                                                name_of(inputs[i].type), shape_text(inputs[i].shape)));
+      if (inputs[i].type != tensor.type || inputs[i].shape != tensor.shape ||
+          static_cast<int64_t>(inputs[i].data.size()) != tensor.bytes()) {
+        return error("input '" + tensor.name + "'",
+                     fmt::format("is {}{}, given is {}{}", name_of(tensor.type), shape_text(tensor.shape),
+                                 name_of(inputs[i].type), shape_text(inputs[i].shape)));
       }
       if (tensor.space != hw::Space::Arena) {
         return error("input '" + tensor.name + "'", "does not lie in the arena");
@@ -103,7 +114,9 @@ class ValueRun {
     while (true) {
       run_round(stops);
       merge(plan);
-      const auto all = [&](CoreStop stop) { return std::count(stops.begin(), stops.end(), stop) == static_cast<std::ptrdiff_t>(stops.size()); };
+      const auto all = [&](CoreStop stop) {
+        return std::count(stops.begin(), stops.end(), stop) == static_cast<std::ptrdiff_t>(stops.size());
+      };
       if (all(CoreStop::End)) {
         break;
       }
@@ -134,7 +147,7 @@ class ValueRun {
           stops[c] = cores_[c]->run(epoch_);
         }
       } catch (...) {
-        failures[thread] = std::current_exception();   // an internal error: rethrown on the caller's thread
+        failures[thread] = std::current_exception();  // an internal error: rethrown on the caller's thread
       }
     };
     std::vector<std::thread> others;
@@ -157,14 +170,16 @@ class ValueRun {
       return;
     }
     for (auto& core : cores_) {
-      shadow_->merge(core->core(), core->log(), [&](const GlobalAccess& access, GlobalHazard hazard, int64_t byte, int other) {
-        report_global(plan, *core, access, hazard, byte, other);
-      });
+      shadow_->merge(core->core(), core->log(),
+                     [&](const GlobalAccess& access, GlobalHazard hazard, int64_t byte, int other) {
+                       report_global(plan, *core, access, hazard, byte, other);
+                     });
       core->log().clear();
     }
   }
 
-  static void report_global(const GroupPlan& plan, CoreRun& core, const GlobalAccess& access, GlobalHazard hazard, int64_t byte, int other) {
+  static void report_global(const GroupPlan& plan, CoreRun& core, const GlobalAccess& access, GlobalHazard hazard,
+                            int64_t byte, int other) {
     const std::string who = other < 0 ? "several cores" : fmt::format("core {}", other);
     std::string check = "inter-core-race", text;
     switch (hazard) {
@@ -211,12 +226,15 @@ class ValueRun {
       const hw::Memory& memory = machine_.memories[static_cast<size_t>(buffer.memory)];
       const int64_t end = buffer.offset + buffer.copies * buffer.slot_bytes;
       if (end > memory.usable()) {
-        add({"capacity", name, "", 0, "", fmt::format("buffer '{}' ends at byte {} of memory {}, usable are {}", buffer.name, end, memory.name, memory.usable())});
+        add({"capacity", name, "", 0, "",
+             fmt::format("buffer '{}' ends at byte {} of memory {}, usable are {}", buffer.name, end, memory.name,
+                         memory.usable())});
       }
-      if (memory.align > 1 && (buffer.offset % memory.align != 0 || (buffer.copies > 1 && buffer.slot_bytes % memory.align != 0))) {
+      if (memory.align > 1 &&
+          (buffer.offset % memory.align != 0 || (buffer.copies > 1 && buffer.slot_bytes % memory.align != 0))) {
         add({"alignment", name, "", 0, "",
-             fmt::format("buffer '{}' has offset {} and slots of {} bytes; memory {} wants multiples of {}", buffer.name, buffer.offset,
-                         buffer.slot_bytes, memory.name, memory.align)});
+             fmt::format("buffer '{}' has offset {} and slots of {} bytes; memory {} wants multiples of {}",
+                         buffer.name, buffer.offset, buffer.slot_bytes, memory.name, memory.align)});
       }
     }
     return ok_status();
@@ -252,11 +270,13 @@ class ValueRun {
     for (const CoreStop wanted : {CoreStop::Deadlock, CoreStop::Barrier, CoreStop::End}) {
       for (size_t c = 0; c < stops.size() && shown < 4; ++c) {
         if (stops[c] == wanted) {
-          const std::string waits = wanted == CoreStop::End ? "has ended" : (wanted == CoreStop::Barrier ? "waits at a barrier" : cores_[c]->waiting_for());
+          const std::string waits =
+              wanted == CoreStop::End ? "has ended"
+                                      : (wanted == CoreStop::Barrier ? "waits at a barrier" : cores_[c]->waiting_for());
           text += fmt::format("{}core {}: {}", text.empty() ? "" : "; ", c, waits);
           ++shown;
           if (wanted != CoreStop::Deadlock) {
-            break;   // one of these is enough
+            break;  // one of these is enough
           }
         }
       }
@@ -281,13 +301,13 @@ class ValueRun {
   std::unique_ptr<GlobalShadow> shadow_;
   std::vector<std::unique_ptr<CoreRun>> cores_;
   uint32_t epoch_ = 1;
-  bool stopped_ = false;         // by a deadlock: the outputs are what the arena holds
+  bool stopped_ = false;  // by a deadlock: the outputs are what the arena holds
 };
 
 }  // namespace
 
-Status run_values(const hw::Program& program, const hw::Machine& machine, const std::vector<te::Array>& inputs, std::span<const std::byte> weights,
-                  const Options& options, Result& result) {
+Status run_values(const hw::Program& program, const hw::Machine& machine, const std::vector<te::Array>& inputs,
+                  std::span<const std::byte> weights, const Options& options, Result& result) {
   return ValueRun(program, machine, weights, options, result).run(inputs);
 }
 

@@ -10,8 +10,9 @@
 
 namespace dlcc::sim {
 
-/// Fills result.outputs and result.findings. The program has passed check_program. Error: inputs that do not match, a deadlock (also a finding).
-Status run_values(const hw::Program& program, const hw::Machine& machine, const std::vector<te::Array>& inputs, std::span<const std::byte> weights,
-                  const Options& options, Result& result);
+/// Fills result.outputs and result.findings. The program has passed check_program. Error: inputs that do not match, a
+/// deadlock (also a finding).
+Status run_values(const hw::Program& program, const hw::Machine& machine, const std::vector<te::Array>& inputs,
+                  std::span<const std::byte> weights, const Options& options, Result& result);
 
 }  // namespace dlcc::sim

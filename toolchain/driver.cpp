@@ -13,7 +13,7 @@ int run_tool(const char* name, const std::function<Result<int>()>& body) {
     if (code.ok()) {
       return *code;
     }
-    fmt::print(stderr, "{}", to_string(code.diags()));
+    fmt::print(stderr, "{}\n", to_string(code.diags()));
     return kBadInput;
   } catch (const InternalError& bug) {
     fmt::print(stderr, "{}: internal error: {}\nThis is a bug in dlcc; please report it with the command line and the input.\n", name, bug.what());

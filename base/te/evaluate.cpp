@@ -148,7 +148,7 @@ void StmtRunner::reduce_strip(int n) {
   Register total = acc_;
   bool more = true;
   while (more) {
-    const int64_t before = red_.front();
+    const int64_t before = block > 0 ? red_.front() : 0;
     execute_list(program_.point, n);
     if (program_.factor_a >= 0) {
       accumulate_fma(type_, registers_[static_cast<size_t>(program_.factor_a)],

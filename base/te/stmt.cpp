@@ -134,15 +134,16 @@ int64_t sum_block(const Stmt& stmt) {
   if (!accumulates_with_fma(stmt.kind, stmt.monoid, stmt.body)) {
     return 0;
   }
+  // Red dims of one point do not count: lowering drops them, and the blocks must stay where they are.
   int64_t inner = 1;
   bool first = true;
   for (const Dim& dim : stmt.dims) {
-    if (dim.kind == DimKind::Red) {
+    if (dim.kind == DimKind::Red && dim.extent != 1) {
       inner *= first ? 1 : dim.extent;
       first = false;
     }
   }
-  return std::max<int64_t>(1, kSumBlock / std::max<int64_t>(inner, 1));
+  return first ? 0 : std::max<int64_t>(1, kSumBlock / std::max<int64_t>(inner, 1));
 }
 
 bool accumulates_with_fma(StmtKind kind, Monoid monoid, const ScalarExpr& body) {

@@ -90,7 +90,7 @@ std::string_view name_of(Monoid monoid);
 /// True for Sum over Mul(a, b) of floats: the accumulation is an Fma.
 bool accumulates_with_fma(StmtKind kind, Monoid monoid, const ScalarExpr& body);
 
-/// Points of the first Red dim that one block of a fused sum covers: about kSumBlock products. 0: the statement is not such a sum.
+/// Points of the first Red dim with more than one point that one block of a fused sum covers: about kSumBlock products. 0: the statement is not such a sum.
 constexpr int64_t kSumBlock = 128;
 int64_t sum_block(const Stmt& stmt);
 

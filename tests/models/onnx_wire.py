@@ -183,8 +183,9 @@ def value_info(name, dims, kind=FLOAT):
     return bytes_field(1, name) + bytes_field(2, bytes_field(1, number_field(1, kind) + bytes_field(2, shape)))
 
 
-def model(nodes, inputs, outputs, weights=(), opset=17):
+def model(nodes, inputs, outputs, weights=(), opset=17, domains=()):
     """Bytes of a ModelProto; inputs and outputs are (name, dims), weights are tensor()s."""
     graph = b"".join(bytes_field(1, n) for n in nodes) + bytes_field(2, "graph") + b"".join(bytes_field(5, w) for w in weights)
     graph += b"".join(bytes_field(11, value_info(*i)) for i in inputs) + b"".join(bytes_field(12, value_info(*o)) for o in outputs)
-    return number_field(1, 8) + bytes_field(7, graph) + bytes_field(8, bytes_field(1, "") + number_field(2, opset))
+    imports = [bytes_field(1, "") + number_field(2, opset)] + [bytes_field(1, domain) + number_field(2, 1) for domain in domains]
+    return number_field(1, 8) + bytes_field(7, graph) + b"".join(bytes_field(8, i) for i in imports)

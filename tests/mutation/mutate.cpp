@@ -196,12 +196,13 @@ Result<hw::Machine> load_chip(const Chip& chip) {
 struct Options {
   std::string shared = DLCC_SHARED_DIR;
   std::string only;
+  std::vector<std::string> models = kModels;
   uint32_t seed = 1;
   bool verbose = false;
 };
 
 Result<int> run_all(const Options& options) {
-  DLCC_TRY(const std::vector<Subject> all, subjects(options.shared, kModels));
+  DLCC_TRY(const std::vector<Subject> all, subjects(options.shared, options.models));
   Tally sum;
   int programs = 0;
   fmt::print("{:<34} {:>6} {:>8} {:>6} {:>8} {:>6} {:>6} {:>10} {:>8}\n", "program", "groups", "waits", "signals", "barriers", "idle",
@@ -239,6 +240,7 @@ int main(int argc, char** argv) {
     options.shared = shared;
   }
   app.add_option("--only", options.only, "run programs whose name (subject@chip) contains this");
+  app.add_option("--models", options.models, "models of the shared folder to use instead of the usual ones");
   app.add_option("--seed", options.seed, "of the data");
   app.add_flag("--verbose", options.verbose, "print the program of each survivor");
   CLI11_PARSE(app, argc, argv);

@@ -1,1 +1,5 @@
 dlcc_test(NAME lowering_kernelize SOURCES unit/lowering_kernelize_test.cpp LIBS dlcc_lowering)
+dlcc_test(NAME lowering_plan SOURCES unit/lowering_plan_test.cpp LIBS dlcc_lowering)
+if(TARGET dlcc_oracle)
+  dlcc_test(NAME lowering_oracle SOURCES unit/oracle_test.cpp LIBS dlcc_oracle dlcc_lowering)
+endif()

@@ -1,10 +1,10 @@
 // The executor of iteration boxes against plain nested loops, on random shapes, strides and bodies.
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <ctime>
 #include <limits>
 #include <random>
-
-#include <gtest/gtest.h>
 
 #include "sim/compute_exec.h"
 
@@ -17,7 +17,7 @@ using te::Op;
 struct Case {
   std::vector<int64_t> extents;
   std::vector<DimKind> kinds;
-  std::vector<int64_t> w, a, b;   // strides
+  std::vector<int64_t> w, a, b;  // strides
 };
 
 int64_t span_of(const Case& c, const std::vector<int64_t>& strides) {
@@ -93,13 +93,16 @@ void for_points(const Case& c, F f) {
   }
 }
 
-void run(const ComputeCode& code, const Case& c, std::vector<float>& w, std::vector<float>& a, std::vector<float>& b, const int64_t* base = nullptr) {
+void run(const ComputeCode& code, const Case& c, std::vector<float>& w, std::vector<float>& a, std::vector<float>& b,
+         const int64_t* base = nullptr) {
   code.run(c.extents, {reinterpret_cast<std::byte*>(w.data()), c.w.data()},
-           {{reinterpret_cast<std::byte*>(a.data()), c.a.data()}, {reinterpret_cast<std::byte*>(b.data()), c.b.data()}}, base);
+           {{reinterpret_cast<std::byte*>(a.data()), c.a.data()}, {reinterpret_cast<std::byte*>(b.data()), c.b.data()}},
+           base);
 }
 
 /// w + s, s being the leaf's fused sum from zero.
-std::vector<float> summed(const Case& c, const std::vector<float>& w, const std::vector<float>& a, const std::vector<float>& b) {
+std::vector<float> summed(const Case& c, const std::vector<float>& w, const std::vector<float>& a,
+                          const std::vector<float>& b) {
   std::vector<float> sums(w.size(), 0.0F), result = w;
   std::vector<char> written(w.size(), 0);
   for_points(c, [&](size_t iw, size_t ia, size_t ib, const auto&) {
@@ -144,7 +147,8 @@ TEST(SimCompute, OtherMonoidsAndMaps) {
   te::ScalarBuilder builder;
   const int a = builder.load(DType::F32, 0), b = builder.load(DType::F32, 1);
   const int greater = builder.binary(Op::Gt, a, b);
-  const te::ScalarExpr body = builder.finish(builder.select(greater, builder.binary(Op::Sub, a, b), builder.fma(a, b, builder.constant(DType::F32, 0.25))));
+  const te::ScalarExpr body = builder.finish(
+      builder.select(greater, builder.binary(Op::Sub, a, b), builder.fma(a, b, builder.constant(DType::F32, 0.25))));
   const auto value = [](float x, float y) { return x > y ? x - y : std::fma(x, y, 0.25F); };
   for (int round = 0; round < 200; ++round) {
     Case c = random_case(random);
@@ -178,12 +182,15 @@ TEST(SimCompute, IndexTypesAndGather) {
   const te::ScalarExpr body = builder.finish(builder.binary(Op::Add, where, builder.load(DType::F32, 1)));
   std::vector<int64_t> index = {0, 2, -1, 7, -9};
   std::vector<float> table = {10, 20, 30, 40}, w(3 * 5, 0);
-  const ComputeCode code(body, {DimKind::Par, DimKind::Par}, DType::F32, {DType::I64, DType::F32}, false, te::Monoid::Sum, {{1, 0, 4, 1}});
+  const ComputeCode code(body, {DimKind::Par, DimKind::Par}, DType::F32, {DType::I64, DType::F32}, false,
+                         te::Monoid::Sum, {{1, 0, 4, 1}});
   const std::vector<int64_t> sw = {5, 1}, si = {0, 1}, st = {0, 0};
   const int64_t base[2] = {100, 0};
   code.run({3, 5}, {reinterpret_cast<std::byte*>(w.data()), sw.data()},
-           {{reinterpret_cast<std::byte*>(index.data()), si.data()}, {reinterpret_cast<std::byte*>(table.data()), st.data()}}, base);
-  const float row[5] = {10, 30, 40, 40, 10};   // -1 is the last, 7 is clamped, -9 + 4 is clamped to the first
+           {{reinterpret_cast<std::byte*>(index.data()), si.data()},
+            {reinterpret_cast<std::byte*>(table.data()), st.data()}},
+           base);
+  const float row[5] = {10, 30, 40, 40, 10};  // -1 is the last, 7 is clamped, -9 + 4 is clamped to the first
   for (int i = 0; i < 3; ++i) {
     for (int j = 0; j < 5; ++j) {
       EXPECT_EQ(w[static_cast<size_t>(i * 5 + j)], static_cast<float>(100 + i) + row[j]);
@@ -198,8 +205,9 @@ TEST(SimCompute, IntegerAndHalfReductions) {
   int32_t sum = 1;
   const std::vector<int64_t> none = {0}, unit = {1};
   const ComputeCode add(ints, {DimKind::Red}, DType::I32, {DType::I32}, true, te::Monoid::Sum, {});
-  add.run({4}, {reinterpret_cast<std::byte*>(&sum), none.data()}, {{reinterpret_cast<std::byte*>(values.data()), unit.data()}}, nullptr);
-  EXPECT_EQ(sum, static_cast<int32_t>(4000000000U - 1U));   // wraps
+  add.run({4}, {reinterpret_cast<std::byte*>(&sum), none.data()},
+          {{reinterpret_cast<std::byte*>(values.data()), unit.data()}}, nullptr);
+  EXPECT_EQ(sum, static_cast<int32_t>(4000000000U - 1U));  // wraps
 
   te::ScalarBuilder half;
   const int h = half.load(DType::F16, 0);
@@ -207,8 +215,9 @@ TEST(SimCompute, IntegerAndHalfReductions) {
   std::vector<uint16_t> halves = {float_to_half(1.5F), float_to_half(300.0F), float_to_half(0.125F)};
   uint16_t total = float_to_half(0);
   const ComputeCode dot(squares, {DimKind::Red}, DType::F16, {DType::F16}, true, te::Monoid::Sum, {});
-  dot.run({3}, {reinterpret_cast<std::byte*>(&total), none.data()}, {{reinterpret_cast<std::byte*>(halves.data()), unit.data()}}, nullptr);
-  EXPECT_EQ(half_to_float(total), std::numeric_limits<float>::infinity());   // 90000 is over 65504
+  dot.run({3}, {reinterpret_cast<std::byte*>(&total), none.data()},
+          {{reinterpret_cast<std::byte*>(halves.data()), unit.data()}}, nullptr);
+  EXPECT_EQ(half_to_float(total), std::numeric_limits<float>::infinity());  // 90000 is over 65504
 }
 
 /// Printed, not judged: hosts differ.
@@ -233,10 +242,16 @@ TEST(SimCompute, Speed) {
     std::printf("[  speed   ] %-28s %6.2f GMAC/s\n", what, macs * rounds / seconds / 1e9);
   };
   const auto P = DimKind::Par, R = DimKind::Red;
-  measure("conv 16x8x28 ci8 3x3", {{16, 8, 28, 8, 3, 3}, {P, P, P, R, R, R}, {224, 28, 1, 0, 0, 0}, {0, 30, 1, 300, 30, 1}, {72, 0, 0, 9, 3, 1}});
-  measure("conv 32x7x7 ci16 3x3", {{32, 7, 7, 16, 3, 3}, {P, P, P, R, R, R}, {49, 7, 1, 0, 0, 0}, {0, 9, 1, 81, 9, 1}, {144, 0, 0, 9, 3, 1}});
-  measure("conv stride 2", {{16, 8, 14, 8, 3, 3}, {P, P, P, R, R, R}, {112, 14, 1, 0, 0, 0}, {0, 58, 2, 500, 29, 1}, {72, 0, 0, 9, 3, 1}});
-  measure("depthwise 16x8x28 3x3", {{16, 8, 28, 3, 3}, {P, P, P, R, R}, {224, 28, 1, 0, 0}, {300, 30, 1, 30, 1}, {9, 0, 0, 3, 1}});
+  measure(
+      "conv 16x8x28 ci8 3x3",
+      {{16, 8, 28, 8, 3, 3}, {P, P, P, R, R, R}, {224, 28, 1, 0, 0, 0}, {0, 30, 1, 300, 30, 1}, {72, 0, 0, 9, 3, 1}});
+  measure("conv 32x7x7 ci16 3x3",
+          {{32, 7, 7, 16, 3, 3}, {P, P, P, R, R, R}, {49, 7, 1, 0, 0, 0}, {0, 9, 1, 81, 9, 1}, {144, 0, 0, 9, 3, 1}});
+  measure(
+      "conv stride 2",
+      {{16, 8, 14, 8, 3, 3}, {P, P, P, R, R, R}, {112, 14, 1, 0, 0, 0}, {0, 58, 2, 500, 29, 1}, {72, 0, 0, 9, 3, 1}});
+  measure("depthwise 16x8x28 3x3",
+          {{16, 8, 28, 3, 3}, {P, P, P, R, R}, {224, 28, 1, 0, 0}, {300, 30, 1, 30, 1}, {9, 0, 0, 3, 1}});
   measure("gemm 32x32x32", {{32, 32, 32}, {P, P, R}, {32, 1, 0}, {32, 0, 1}, {0, 1, 32}});
   measure("gemm transposed b", {{32, 32, 64}, {P, P, R}, {32, 1, 0}, {64, 0, 1}, {0, 64, 1}});
   measure("matrix x vector", {{1, 64, 256}, {P, P, R}, {64, 1, 0}, {256, 0, 1}, {0, 256, 1}});

@@ -1,4 +1,5 @@
-// Programs in text on shipped chips, random data, and the three timings of asynchronous transfers: what the simulator's tests share.
+// Programs in text on shipped chips, random data, and the three timings of asynchronous transfers: what the simulator's
+// tests share.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -38,17 +39,21 @@ inline te::Array random_array(std::vector<int64_t> shape, unsigned seed) {
   return array;
 }
 
-inline std::span<const std::byte> bytes_of_array(const te::Array& array) { return array.data; }
+inline std::span<const std::byte> bytes_of_array(const te::Array& array) {
+  return array.data;
+}
 
-inline Result run(const hw::Program& program, const hw::Machine& machine, const std::vector<te::Array>& inputs, const te::Array& weights,
-                  const Options& options = {}) {
+inline Result run(const hw::Program& program, const hw::Machine& machine, const std::vector<te::Array>& inputs,
+                  const te::Array& weights, const Options& options = {}) {
   auto result = simulate(program, machine, inputs, weights.data, options);
   EXPECT_TRUE(result.ok()) << (result.ok() ? "" : to_string(result.diags()));
   return result.ok() ? std::move(result).value() : Result{};
 }
 
-/// The same program with one node removed or changed, for every node that `change` accepts (it returns false to decline).
-inline std::vector<hw::Program> mutants(const hw::Program& program, const std::function<bool(hw::Node&)>& change, bool remove) {
+/// The same program with one node removed or changed, for every node that `change` accepts (it returns false to
+/// decline).
+inline std::vector<hw::Program> mutants(const hw::Program& program, const std::function<bool(hw::Node&)>& change,
+                                        bool remove) {
   std::vector<hw::Program> result;
   const std::function<bool(hw::Body&, int&)> mutate = [&](hw::Body& body, int& left) {
     for (size_t i = 0; i < body.size(); ++i) {
@@ -95,25 +100,34 @@ inline bool same_bits(const std::vector<te::Array>& a, const std::vector<te::Arr
   return true;
 }
 
-/// Every way of removing a sync or shifting a box by one element; counts those that no finding and no wrong output betrays.
-inline int survivors(const hw::Program& program, const hw::Machine& machine, const std::vector<te::Array>& inputs, const te::Array& weights) {
+/// Every way of removing a sync or shifting a box by one element; counts those that no finding and no wrong output
+/// betrays.
+inline int survivors(const hw::Program& program, const hw::Machine& machine, const std::vector<te::Array>& inputs,
+                     const te::Array& weights) {
   const Result good = run(program, machine, inputs, weights, {.timing = false});
   EXPECT_TRUE(good.findings.empty()) << findings_text(good);
-  std::vector<hw::Program> all = mutants(program, [](hw::Node& node) {
-    return std::holds_alternative<hw::Wait>(node.v) || std::holds_alternative<hw::Signal>(node.v) || std::holds_alternative<hw::Barrier>(node.v);
-  }, true);
+  std::vector<hw::Program> all = mutants(
+      program,
+      [](hw::Node& node) {
+        return std::holds_alternative<hw::Wait>(node.v) || std::holds_alternative<hw::Signal>(node.v) ||
+               std::holds_alternative<hw::Barrier>(node.v);
+      },
+      true);
   const size_t syncs = all.size();
   for (const bool dst : {false, true}) {
     for (size_t dim = 0; dim < 4; ++dim) {
       for (const int64_t by : {-1, 1}) {
-        auto shifted = mutants(program, [&](hw::Node& node) {
-          auto* dma = std::get_if<hw::Dma>(&node.v);
-          if (dma == nullptr || dim >= (dst ? dma->dst : dma->src).index.size()) {
-            return false;
-          }
-          (dst ? dma->dst : dma->src).index[dim] += by;
-          return true;
-        }, false);
+        auto shifted = mutants(
+            program,
+            [&](hw::Node& node) {
+              auto* dma = std::get_if<hw::Dma>(&node.v);
+              if (dma == nullptr || dim >= (dst ? dma->dst : dma->src).index.size()) {
+                return false;
+              }
+              (dst ? dma->dst : dma->src).index[dim] += by;
+              return true;
+            },
+            false);
         all.insert(all.end(), shifted.begin(), shifted.end());
       }
     }
@@ -123,10 +137,12 @@ inline int survivors(const hw::Program& program, const hw::Machine& machine, con
     auto result = simulate(all[m], machine, inputs, weights.data, {.timing = false});
     if (result.ok() && result->findings.empty() && same_bits(result->outputs, good.outputs)) {
       ++missed;
-      ADD_FAILURE() << "mutant " << m << (m < syncs ? " (sync removed)" : " (box shifted)") << " survives:\n" << hw::print(all[m], machine);
+      ADD_FAILURE() << "mutant " << m << (m < syncs ? " (sync removed)" : " (box shifted)") << " survives:\n"
+                    << hw::print(all[m], machine);
     }
   }
-  std::printf("[  mutants ] %zu of %zu caught, %zu syncs and %zu boxes\n", all.size() - static_cast<size_t>(missed), all.size(), syncs, all.size() - syncs);
+  std::printf("[  mutants ] %zu of %zu caught, %zu syncs and %zu boxes\n", all.size() - static_cast<size_t>(missed),
+              all.size(), syncs, all.size() - syncs);
   return missed;
 }
 

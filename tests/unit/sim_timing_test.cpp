@@ -1,7 +1,8 @@
-// Time: hand-computed transfers and kernels, the published measurements of SW26010, pipes, and that neither threads nor tracing change anything.
-#include <cmath>
-
+// Time: hand-computed transfers and kernels, the published measurements of SW26010, pipes, and that neither threads nor
+// tracing change anything.
 #include <fmt/format.h>
+
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "sim/scoreboard.h"
@@ -10,7 +11,8 @@
 namespace dlcc::sim {
 namespace {
 
-/// `cores` cores each move `rows` blocks of `block` bytes between their own part of a tensor of `pitch`-byte rows and their LDM, once.
+/// `cores` cores each move `rows` blocks of `block` bytes between their own part of a tensor of `pitch`-byte rows and
+/// their LDM, once.
 std::string burst(int cores, int64_t rows, int64_t block, int64_t pitch, bool put) {
   const int64_t n = block / 4, width = pitch / 4;
   const std::string tensor = fmt::format("@x[{}*core + r, i]", rows);
@@ -40,19 +42,22 @@ int64_t transfer_cycles(const std::string& text, const hw::Machine& machine) {
 }
 
 double gigabytes_per_second(int cores, int64_t bytes, int64_t cycles, const hw::Machine& machine) {
-  return static_cast<double>(cores) * static_cast<double>(bytes) / (static_cast<double>(cycles) / machine.clock_hz) / 1e9;
+  return static_cast<double>(cores) * static_cast<double>(bytes) / (static_cast<double>(cycles) / machine.clock_hz) /
+         1e9;
 }
 
 TEST(SimTiming, OneTransferByHand) {
   const hw::Machine machine = chip("sw26010");
-  // A lone core: 480 cycles of start-up, then 4096 bytes at 10.7 GB/s / 1.45 GHz = 7.3793 bytes a cycle: 555.07 cycles. Rounded up.
+  // A lone core: 480 cycles of start-up, then 4096 bytes at 10.7 GB/s / 1.45 GHz = 7.3793 bytes a cycle: 555.07 cycles.
+  // Rounded up.
   EXPECT_EQ(transfer_cycles(burst(1, 1, 4096, 4096, false), machine), 1036);
-  // 64 cores, 128 B each: the arbiter takes 96 cycles a request, the last one starts 64 x 96 + 290 cycles after the issue = 6434;
-  // then 128 B count as 256 B at the lone rate (7.38 B/cycle): 34.7 cycles.
+  // 64 cores, 128 B each: the arbiter takes 96 cycles a request, the last one starts 64 x 96 + 290 cycles after the
+  // issue = 6434; then 128 B count as 256 B at the lone rate (7.38 B/cycle): 34.7 cycles.
   EXPECT_NEAR(static_cast<double>(transfer_cycles(burst(64, 1, 128, 128, false), machine)), 6434 + 34.7, 2);
 }
 
-// Sunway facts, set A: isolated bursts, GB/s (swCaffe, Cluster'18, Fig. 2). Law A itself is off by up to 13 % from these.
+// Sunway facts, set A: isolated bursts, GB/s (swCaffe, Cluster'18, Fig. 2). Law A itself is off by up to 13 % from
+// these.
 TEST(SimTiming, IsolatedBurstsMatchTheMeasurements) {
   const hw::Machine machine = chip("sw26010");
   const int64_t sizes[] = {128, 256, 512, 1024, 2048, 4096, 8192, 16384, 24576, 32768, 49152};
@@ -66,7 +71,8 @@ TEST(SimTiming, IsolatedBurstsMatchTheMeasurements) {
   int count = 0;
   for (const auto& [cores, measured] : get) {
     for (size_t i = 0; i < measured.size(); ++i) {
-      const double model = gigabytes_per_second(cores, sizes[i], transfer_cycles(burst(cores, 1, sizes[i], sizes[i], false), machine), machine);
+      const double model = gigabytes_per_second(
+          cores, sizes[i], transfer_cycles(burst(cores, 1, sizes[i], sizes[i], false), machine), machine);
       const double error = std::fabs(model / measured[i] - 1);
       worst = std::max(worst, error);
       sum += error;
@@ -81,15 +87,18 @@ TEST(SimTiming, IsolatedBurstsMatchTheMeasurements) {
 TEST(SimTiming, StridedBurstsMatchTheMeasurements) {
   const hw::Machine machine = chip("sw26010");
   const std::vector<std::pair<int64_t, std::pair<double, double>>> measured = {
-      {4, {.60, .24}}, {16, {1.77, .83}}, {32, {3.55, 1.73}}, {64, {7.16, 6.64}}, {128, {13.92, 13.28}}, {256, {26.12, 25.69}}, {1024, {26.22, 26.27}}, {4096, {26.33, 26.49}}};
+      {4, {.60, .24}},       {16, {1.77, .83}},     {32, {3.55, 1.73}},     {64, {7.16, 6.64}},
+      {128, {13.92, 13.28}}, {256, {26.12, 25.69}}, {1024, {26.22, 26.27}}, {4096, {26.33, 26.49}}};
   for (const auto& [block, both] : measured) {
     for (const bool put : {false, true}) {
       if (block == 4) {
-        continue;   // 0.60 and 0.24: below what the law covers (8 B)
+        continue;  // 0.60 and 0.24: below what the law covers (8 B)
       }
-      const int64_t cycles = transfer_cycles(burst(64, 32768 / block, block, std::max<int64_t>(2 * block, 256), put), machine);
+      const int64_t cycles =
+          transfer_cycles(burst(64, 32768 / block, block, std::max<int64_t>(2 * block, 256), put), machine);
       const double model = gigabytes_per_second(64, 32768, cycles, machine), expected = put ? both.second : both.first;
-      EXPECT_LT(std::fabs(model / expected - 1), 0.16) << (put ? "put " : "get ") << block << " B blocks: " << model << " against " << expected;
+      EXPECT_LT(std::fabs(model / expected - 1), 0.16)
+          << (put ? "put " : "get ") << block << " B blocks: " << model << " against " << expected;
     }
   }
 }
@@ -113,7 +122,8 @@ TEST(SimTiming, KernelsByHand) {
   kernel.body = {instr(hw::KernelOp::Load, 0, {-1, -1, -1}), instr(hw::KernelOp::Compute, 1, {0, 0, 0}, te::Op::Fma),
                  instr(hw::KernelOp::Store, -1, {1, -1, -1})};
   EXPECT_EQ(kernel_cycles(kernel, machine, std::vector<int64_t>{0}, 1), 12);
-  // A chain of 1000 dependent fmas: 7 cycles each. Eight independent ones: 8 cycles a round of 8, the chain's 7 are hidden.
+  // A chain of 1000 dependent fmas: 7 cycles each. Eight independent ones: 8 cycles a round of 8, the chain's 7 are
+  // hidden.
   const auto looped = [&](std::vector<hw::KernelNode> body, int64_t trips) {
     hw::Kernel k;
     k.registers.assign(10, {DType::F32, 4});
@@ -186,7 +196,8 @@ TEST(SimTiming, PrefetchHidesTransfers) {
     EXPECT_EQ(group.dma_descriptors, 256);
     EXPECT_EQ(group.scratchpad_bytes, 16384);
     const PipeTime& pipe = group.pipes.at(0);
-    EXPECT_EQ(pipe.busy + pipe.wait_dma + pipe.wait_flag + pipe.queue_full + pipe.wait_barrier + pipe.idle, 64 * group.cycles);
+    EXPECT_EQ(pipe.busy + pipe.wait_dma + pipe.wait_flag + pipe.queue_full + pipe.wait_barrier + pipe.idle,
+              64 * group.cycles);
     EXPECT_GT(pipe.wait_dma, 0);
   }
 }
@@ -194,7 +205,7 @@ TEST(SimTiming, PrefetchHidesTransfers) {
 TEST(SimTiming, FullQueueStallsTheIssue) {
   hw::Machine machine = chip("sw26010");
   const std::string text = burst(64, 16, 2048, 4096, false);
-  machine.dma[0].max_dims = 1;   // 16 descriptors a core instead of one
+  machine.dma[0].max_dims = 1;  // 16 descriptors a core instead of one
   const Result result = run(parse(text, machine), machine, {}, {}, {.values = false});
   EXPECT_EQ(result.groups.at(0).dma_descriptors, 64 * 16);
   EXPECT_GT(result.groups.at(0).pipes.at(0).queue_full, result.groups.at(0).pipes.at(0).wait_dma);
@@ -252,9 +263,12 @@ TEST(SimTiming, PipesOverlapWithTwoSlots) {
     const GroupTime& group = result->groups.at(0);
     ASSERT_EQ(group.pipes.size(), 4U);
     for (const PipeTime& pipe : group.pipes) {
-      EXPECT_EQ(pipe.busy + pipe.wait_dma + pipe.wait_flag + pipe.queue_full + pipe.wait_barrier + pipe.idle, 2 * group.cycles) << pipe.pipe;
+      EXPECT_EQ(pipe.busy + pipe.wait_dma + pipe.wait_flag + pipe.queue_full + pipe.wait_barrier + pipe.idle,
+                2 * group.cycles)
+          << pipe.pipe;
     }
-    // 256 scalar points of 3 instructions: the vector pipe is the slowest, and only it never waits for long with two slots.
+    // 256 scalar points of 3 instructions: the vector pipe is the slowest, and only it never waits for long with two
+    // slots.
     EXPECT_EQ(group.pipes[1].busy, 0);
     EXPECT_GT(group.pipes[2].busy, 2 * 16 * 256);
     EXPECT_GT(group.pipes[3].wait_flag, 0);

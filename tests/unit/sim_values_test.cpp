@@ -1,4 +1,5 @@
-// Values and sanitizer on hand-written programs: a double-buffered one with replies on 64 cores, one with pipes and flags, an intrinsic with layouts.
+// Values and sanitizer on hand-written programs: a double-buffered one with replies on 64 cores, one with pipes and
+// flags, an intrinsic with layouts.
 #include <cmath>
 
 #include "sim_support.h"
@@ -6,7 +7,8 @@
 namespace dlcc::sim {
 namespace {
 
-/// h = x * w, rows dealt round robin over the cores; after the barrier y = max(h, 0), rows in blocks: cores read what others wrote.
+/// h = x * w, rows dealt round robin over the cores; after the barrier y = max(h, 0), rows in blocks: cores read what
+/// others wrote.
 constexpr const char* kReplyProgram = R"(program replies machine sw26010 arena 32768 weights 512
 tensor x f32[256,16] arena 0
 tensor w f32[16,8] weights 0
@@ -94,20 +96,23 @@ TEST(SimValues, RepliesOn64CoresInEveryTiming) {
 
 TEST(SimValues, EveryMutantOfTheReplyProgramIsCaught) {
   const hw::Machine machine = chip("sw26010");
-  EXPECT_EQ(survivors(parse(kReplyProgram, machine), machine, {random_array({256, 16}, 1)}, random_array({16, 8}, 2)), 0);
+  EXPECT_EQ(survivors(parse(kReplyProgram, machine), machine, {random_array({256, 16}, 1)}, random_array({16, 8}, 2)),
+            0);
 }
 
 TEST(SimValues, FindingsNameTheirCause) {
   const hw::Machine machine = chip("sw26010");
   const hw::Program program = parse(kReplyProgram, machine);
   const te::Array x = random_array({256, 16}, 1), w = random_array({16, 8}, 2);
-  const auto waits = mutants(program, [](hw::Node& node) { return std::holds_alternative<hw::Wait>(node.v); }, true);
+  const auto waits = mutants(
+      program, [](hw::Node& node) { return std::holds_alternative<hw::Wait>(node.v); }, true);
   const auto without = [&](size_t wait) { return run(waits.at(wait), machine, {x}, w, {.timing = false}); };
-  EXPECT_EQ(without(0).findings.at(0).check, "read-before-wait");        // w.in
-  EXPECT_EQ(without(1).findings.at(0).check, "read-before-wait");        // x.in
-  EXPECT_EQ(without(2).findings.at(0).check, "overwrite-while-read");    // h.out before the fill
-  EXPECT_EQ(without(3).findings.at(0).check, "dma-in-flight");           // h.out at the end
-  const auto no_barrier = mutants(program, [](hw::Node& node) { return std::holds_alternative<hw::Barrier>(node.v); }, true);
+  EXPECT_EQ(without(0).findings.at(0).check, "read-before-wait");      // w.in
+  EXPECT_EQ(without(1).findings.at(0).check, "read-before-wait");      // x.in
+  EXPECT_EQ(without(2).findings.at(0).check, "overwrite-while-read");  // h.out before the fill
+  EXPECT_EQ(without(3).findings.at(0).check, "dma-in-flight");         // h.out at the end
+  const auto no_barrier = mutants(
+      program, [](hw::Node& node) { return std::holds_alternative<hw::Barrier>(node.v); }, true);
   ASSERT_EQ(no_barrier.size(), 1U);
   const Result race = run(no_barrier[0], machine, {x}, w, {.timing = false});
   ASSERT_FALSE(race.findings.empty());
@@ -116,7 +121,8 @@ TEST(SimValues, FindingsNameTheirCause) {
   EXPECT_EQ(findings_text(race), findings_text(twice));
 }
 
-/// y = 2 x in tiles of 16, load -> vector -> store, two slots each way; then z = y reversed in cores' halves, after a barrier.
+/// y = 2 x in tiles of 16, load -> vector -> store, two slots each way; then z = y reversed in cores' halves, after a
+/// barrier.
 constexpr const char* kFlagProgram = R"(program flags machine tutor arena 2304 weights 0
 tensor x f32[192] arena 0
 tensor y f32[192] arena 768
@@ -193,7 +199,8 @@ TEST(SimValues, PipesWithFlagsInEveryOrder) {
 
 TEST(SimValues, EveryMutantOfTheFlagProgramIsCaught) {
   const hw::Machine machine = chip("tutor");
-  EXPECT_EQ(survivors(parse(kFlagProgram, machine), machine, {random_array({192}, 3)}, te::Array::zeros(DType::F32, {0})), 0);
+  EXPECT_EQ(
+      survivors(parse(kFlagProgram, machine), machine, {random_array({192}, 3)}, te::Array::zeros(DType::F32, {0})), 0);
 }
 
 TEST(SimValues, DeadlockIsAFindingInValuesAndInTime) {
@@ -254,7 +261,7 @@ TEST(SimValues, IntrinsicFromItsTextOnBlockedBuffers) {
   ASSERT_EQ(result.outputs.size(), 1U);
   for (int i = 0; i < 10; ++i) {
     for (int j = 0; j < 14; ++j) {
-      float calls[2] = {0, 0};   // each sums from zero
+      float calls[2] = {0, 0};  // each sums from zero
       for (int l = 0; l < 24; ++l) {
         float& sum = calls[l / 16];
         sum = std::fma(a.as<float>()[i * 24 + l], b.as<float>()[l * 14 + j], sum);

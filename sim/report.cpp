@@ -19,6 +19,15 @@ const PipeTime* busiest(const GroupTime& group) {
   return it == group.pipes.end() ? nullptr : &*it;
 }
 
+/// "contraction+mma": what the layer is, and the intrinsics that it uses.
+std::string kind_text(const hw::LayerInfo& info) {
+  std::string text = info.kind;
+  for (const std::string& intrinsic : info.intrinsics) {
+    text += "+" + intrinsic;
+  }
+  return text;
+}
+
 }  // namespace
 
 Stall main_stall(const GroupTime& group, int cores) {
@@ -47,8 +56,8 @@ std::string layer_table(const hw::Program& program, const hw::Machine& machine, 
     return {};
   }
   const int cores = machine.core_count();
-  std::string text = fmt::format("{:<32} {:>12} {:>12} {:>6} {:>6} {:<18} {:>12} {:>9} {:>8}\n", "layer", "cycles",
-                                 "bound", "eff%", "busy%", "main stall", "dma bytes", "scratch", "balance");
+  std::string text = fmt::format("{:<32} {:<16} {:>12} {:>12} {:>6} {:>6} {:<18} {:>12} {:>9} {:>8}\n", "layer", "kind",
+                                 "cycles", "bound", "eff%", "busy%", "main stall", "dma bytes", "scratch", "balance");
   int64_t bound = 0, bytes = 0;
   for (size_t g = 0; g < result.groups.size() && g < program.groups.size(); ++g) {
     const GroupTime& group = result.groups[g];
@@ -56,8 +65,8 @@ std::string layer_table(const hw::Program& program, const hw::Machine& machine, 
     const PipeTime* pipe = busiest(group);
     const Stall stall = main_stall(group, cores);
     text +=
-        fmt::format("{:<32} {:>12} {:>12} {:>6.1f} {:>6.1f} {:<18} {:>12} {:>9} {:>8.2f}\n", info.name.substr(0, 32),
-                    group.cycles, info.bound_cycles, 100 * share(info.bound_cycles, group.cycles),
+        fmt::format("{:<32} {:<16} {:>12} {:>12} {:>6.1f} {:>6.1f} {:<18} {:>12} {:>9} {:>8.2f}\n",
+                    info.name.substr(0, 32), kind_text(info), group.cycles, info.bound_cycles, 100 * share(info.bound_cycles, group.cycles),
                     pipe == nullptr ? 0.0 : 100 * share(pipe->busy, group.cycles * cores),
                     stall.share > 0 ? fmt::format("{} {:.0f}%", stall.reason, 100 * stall.share) : "none",
                     group.dma_bytes, group.scratchpad_bytes, group.balance);

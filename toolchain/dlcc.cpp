@@ -13,6 +13,7 @@
 #include "lowering/lower.h"
 #include "sim/sim.h"
 #include "targets/target.h"
+#include "sim/report.h"
 #include "toolchain/artifact.h"
 #include "toolchain/driver.h"
 #include "toolchain/report.h"
@@ -140,7 +141,7 @@ Result<int> compile_model(const Options& options) {
   sim::Options timing;
   timing.values = timing.sanitize = false;
   DLCC_TRY(const sim::Result timed, sim::simulate(compiled->program, machine, {}, {}, timing));
-  log.done("time", [&] { return toolchain::report_table(compiled->program, machine, timed); });
+  log.done("time", [&] { return sim::layer_table(compiled->program, machine, timed); });
   DLCC_TRY(const targets::Emitted emitted, target->emit(compiled->program, machine));
   log.done("emit", [] { return std::string(); });
   if (!options.print_after.empty() && !log.knows(options.print_after)) {
@@ -153,7 +154,7 @@ Result<int> compile_model(const Options& options) {
   DLCC_RETURN_IF_ERROR(toolchain::write_artifact(out, *compiled, machine, emitted, toolchain::report_json(compiled->program, machine, timed)));
   log.done("write", [] { return std::string(); });
   if (!options.quiet) {
-    fmt::print("{}wrote {}\n", toolchain::report_table(compiled->program, machine, timed), out.string());
+    fmt::print("{}wrote {}\n", sim::layer_table(compiled->program, machine, timed), out.string());
   }
   if (options.time_passes) {
     log.print();

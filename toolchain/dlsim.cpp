@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "sim/report.h"
 #include "toolchain/artifact.h"
 #include "toolchain/check_outputs.h"
 #include "toolchain/data_flags.h"
@@ -50,12 +51,6 @@ std::string dma_trace_text(const sim::Result& result) {
   return text;
 }
 
-void print_findings(const sim::Result& result) {
-  for (const sim::Finding& f : result.findings) {
-    fmt::print("finding: {}: group {}, {}, core {}, pipe {}: {}\n", f.check, f.group, f.leaf, f.core, f.pipe, f.message);
-  }
-}
-
 Result<int> simulate(Options options) {
   DLCC_TRY(const toolchain::Artifact artifact, toolchain::read_artifact(options.artifact));
   std::vector<toolchain::DataSet> sets(1);
@@ -68,11 +63,11 @@ Result<int> simulate(Options options) {
     sim::Options run = sim_options(options);
     run.timing &= s == 0;   // time does not depend on data
     DLCC_TRY(const sim::Result result, sim::simulate(artifact.program, artifact.machine, sets[s].inputs, artifact.weights(), run));
-    print_findings(result);
+    fmt::print("{}", sim::findings_text(result));
     clean &= result.findings.empty();
     if (run.timing) {
       if (!options.quiet) {
-        fmt::print("{}", toolchain::report_table(artifact.program, artifact.machine, result));
+        fmt::print("{}", sim::layer_table(artifact.program, artifact.machine, result));
       }
       if (!options.report.empty()) {
         DLCC_RETURN_IF_ERROR(write_file(options.report, toolchain::report_json(artifact.program, artifact.machine, result)));

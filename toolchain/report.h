@@ -1,4 +1,4 @@
-// report.json (documented in docs/report.md, versioned) and the table that dlcc and dlsim print.
+// report.json: documented in docs/report.md, versioned. The table for people is sim/report.h.
 #pragma once
 
 #include <string>
@@ -10,7 +10,4 @@
 namespace dlcc::toolchain {
 
 std::string report_json(const hw::Program& program, const hw::Machine& machine, const sim::Result& timed);
-/// A line per layer, and a one-line total.
-std::string report_table(const hw::Program& program, const hw::Machine& machine, const sim::Result& timed);
-
 }  // namespace dlcc::toolchain

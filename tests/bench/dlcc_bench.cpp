@@ -1,5 +1,6 @@
-// Google Benchmark of the compiler's and the simulator's inner parts on real models: plan choice, lower() and kernels per group, simulation speed.
-// Models come from the shared folder; without it only the built-in GEMM is measured. docs/bench.md says what the figures mean.
+// Google Benchmark of the compiler's and the simulator's inner parts on real models: plan choice, lower() and kernels
+// per group, simulation speed. Models come from the shared folder; without it only the built-in GEMM is measured.
+// docs/bench.md says what the figures mean.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -23,7 +24,8 @@ namespace {
 using namespace dlcc;
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* kModels[] = {"mnist_cntk", "mnist_torch_dynamo", "autoencoder1d", "mtcnn_onet", "tinyvit_demo", "ultraface_rfb320"};
+constexpr const char* kModels[] = {"mnist_cntk", "mnist_torch_dynamo", "autoencoder1d",
+                                   "mtcnn_onet", "tinyvit_demo",       "ultraface_rfb320"};
 constexpr const char* kChips[] = {"sw26010", "tutor", "x86-64-v4"};
 
 constexpr std::string_view kGemm = R"(tensor A f32[256,256] input
@@ -49,17 +51,20 @@ T value_of(Result<T> result, const std::string& what) {
 /// A model for a chip, with every group analysed and planned.
 struct Job {
   std::string name;
-  std::shared_ptr<const frontend::Graph> graph;             // owns constants
+  std::shared_ptr<const frontend::Graph> graph;  // owns constants
   std::shared_ptr<const frontend::Definition> definition;
   std::shared_ptr<const hw::Machine> machine;
   std::vector<lowering::GroupAnalysis> groups;
-  std::vector<lowering::TilePlan> plans;                    // by group
+  std::vector<lowering::TilePlan> plans;  // by group
 };
 
-void add_planned(Job& job, const te::Module& module, const lowering::FusionGroup& source, const lowering::Context& context) {
+void add_planned(Job& job, const te::Module& module, const lowering::FusionGroup& source,
+                 const lowering::Context& context) {
   lowering::GroupAnalysis group = value_of(lowering::analyse(module, source, context), job.name);
   Result<lowering::TilePlan> plan = lowering::choose_plan(group, context);
-  if (plan.ok() && lowering::lower(group, *plan, [](int t) { return t; }, context).ok()) {
+  if (plan.ok() && lowering::lower(
+                       group, *plan, [](int t) { return t; }, context)
+                       .ok()) {
     job.groups.push_back(std::move(group));
     job.plans.push_back(*plan);
   } else if (source.stmts.size() > 1) {
@@ -78,7 +83,8 @@ void analyse_all(Job& job) {
   }
 }
 
-/// Times `work(i)` for each i of `count` once an iteration; the counters are the median and the largest over i of the mean time.
+/// Times `work(i)` for each i of `count` once an iteration; the counters are the median and the largest over i of the
+/// mean time.
 template <class F>
 void per_item(benchmark::State& state, size_t count, F&& work) {
   std::vector<double> seconds(count, 0);
@@ -106,7 +112,8 @@ void bench_lower(benchmark::State& state, const Job& job) {
   lowering::Explain explain;
   const lowering::Context context{*job.machine, explain};
   per_item(state, job.groups.size(), [&](size_t i) {
-    auto lowered = lowering::lower(job.groups[i], job.plans[i], [](int t) { return t; }, context);
+    auto lowered = lowering::lower(
+        job.groups[i], job.plans[i], [](int t) { return t; }, context);
     benchmark::DoNotOptimize(lowered);
   });
 }
@@ -125,7 +132,9 @@ void bench_kernelize(benchmark::State& state, const Job& job) {
   const lowering::Context context{*job.machine, explain};
   std::vector<hw::Group> lowered;
   for (size_t i = 0; i < job.groups.size(); ++i) {
-    lowered.push_back(value_of(lowering::lower(job.groups[i], job.plans[i], [](int t) { return t; }, context), job.name));
+    lowered.push_back(value_of(lowering::lower(
+                                   job.groups[i], job.plans[i], [](int t) { return t; }, context),
+                               job.name));
   }
   per_item(state, lowered.size(), [&](size_t i) {
     hw::for_each_node(lowered[i].body, [&](hw::Node& node) {
@@ -139,7 +148,8 @@ void bench_kernelize(benchmark::State& state, const Job& job) {
 
 void bench_simulate(benchmark::State& state, const Job& job, bool values) {
   lowering::Explain explain;
-  const lowering::Compiled compiled = value_of(lowering::compile(job.definition->module, job.name, {*job.machine, explain}, {}), job.name);
+  const lowering::Compiled compiled =
+      value_of(lowering::compile(job.definition->module, job.name, {*job.machine, explain}, {}), job.name);
   std::vector<std::byte> weights(static_cast<size_t>(compiled.program.weights_bytes));
   for (const lowering::WeightBlob& blob : compiled.weights) {
     std::memcpy(weights.data() + blob.offset, blob.data, static_cast<size_t>(blob.bytes));
@@ -153,7 +163,8 @@ void bench_simulate(benchmark::State& state, const Job& job, bool values) {
   options.values = options.sanitize = values;
   double events = 0, cycles = 0;
   for (auto _ : state) {
-    const sim::Result result = value_of(sim::simulate(compiled.program, *job.machine, inputs, weights, options), job.name);
+    const sim::Result result =
+        value_of(sim::simulate(compiled.program, *job.machine, inputs, weights, options), job.name);
     events += static_cast<double>(result.events);
     cycles += static_cast<double>(result.cycles);
   }
@@ -164,10 +175,12 @@ void bench_simulate(benchmark::State& state, const Job& job, bool values) {
 std::vector<Job> load_jobs(const std::string& shared) {
   std::vector<std::shared_ptr<const hw::Machine>> machines;
   for (const char* chip : kChips) {
-    machines.push_back(std::make_shared<hw::Machine>(value_of(hw::load_machine(std::string(DLCC_SOURCE_DIR) + "/hw/chips/" + chip + ".yaml"), chip)));
+    machines.push_back(std::make_shared<hw::Machine>(
+        value_of(hw::load_machine(std::string(DLCC_SOURCE_DIR) + "/hw/chips/" + chip + ".yaml"), chip)));
   }
   std::vector<Job> jobs;
-  const auto add = [&](const std::string& name, std::shared_ptr<const frontend::Graph> graph, frontend::Definition definition) {
+  const auto add = [&](const std::string& name, std::shared_ptr<const frontend::Graph> graph,
+                       frontend::Definition definition) {
     const auto shared_definition = std::make_shared<const frontend::Definition>(std::move(definition));
     for (const auto& machine : machines) {
       jobs.push_back({name + "@" + machine->name, graph, shared_definition, machine, {}, {}});
@@ -192,13 +205,16 @@ std::vector<Job> load_jobs(const std::string& shared) {
 void register_all(const std::vector<Job>& jobs) {
   for (const Job& job : jobs) {
     const auto add = [&](const std::string& what, auto function) {
-      benchmark::RegisterBenchmark((what + "/" + job.name).c_str(), function)->Unit(benchmark::kMillisecond)->MinTime(0.1);
+      benchmark::RegisterBenchmark((what + "/" + job.name).c_str(), function)
+          ->Unit(benchmark::kMillisecond)
+          ->MinTime(0.1);
     };
     add("lower", [&job](benchmark::State& state) { bench_lower(state, job); });
     add("choose_plan", [&job](benchmark::State& state) { bench_choose_plan(state, job); });
     add("kernelize", [&job](benchmark::State& state) { bench_kernelize(state, job); });
     add("simulate_timed", [&job](benchmark::State& state) { bench_simulate(state, job, false); });
-    const bool big = job.name.starts_with("ultraface") || job.name.starts_with("mtcnn") || job.name.starts_with("tinyvit");
+    const bool big =
+        job.name.starts_with("ultraface") || job.name.starts_with("mtcnn") || job.name.starts_with("tinyvit");
     if (!big || job.machine->name == "sw26010") {
       add("simulate_values_timed", [&job](benchmark::State& state) { bench_simulate(state, job, true); });
     }

@@ -3,8 +3,9 @@
 
     models.py [--dlcc build/bin/dlcc] [--chips sw26010,x86-64-v4] [--json FILE] [--instructions] [MODEL.onnx ...]
 
-Without models: the acceptance models that the shared folder and examples/ have. Peak memory is the child's ru_maxrss. With --instructions the
-instruction count under callgrind of the smallest models is added: a figure that a loaded host does not change."""
+Without models: the acceptance models that the shared folder and examples/ have. Peak memory is the child's ru_maxrss.
+With --instructions the instruction count under callgrind of the smallest models is added: a figure that a loaded host
+does not change."""
 import argparse
 import json
 import os
@@ -53,8 +54,8 @@ def count_instructions(command, folder):
     """Total instructions under callgrind; None without valgrind."""
     out = pathlib.Path(folder) / "callgrind.out"
     try:
-        done = subprocess.run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", *map(str, command)], capture_output=True, text=True,
-                              timeout=300, check=False)
+        done = subprocess.run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", *map(str, command)],
+                              capture_output=True, text=True, timeout=300, check=False)
     except (FileNotFoundError, subprocess.TimeoutExpired):
         return None
     match = re.search(r"Collected : (\d+)", done.stderr)
@@ -66,8 +67,8 @@ def measure(dlcc, model, chip, repeat, with_instructions):
     with tempfile.TemporaryDirectory() as folder:
         command = [dlcc, f"--hw={chip}", model, "-q", "-o", pathlib.Path(folder) / "out"]
         runs = [run_child(command) for _ in range(repeat)]
-        row = {"model": name, "chip": chip, "model_mb": model.stat().st_size / 2**20, "exit": runs[0][0], "seconds": min(run[1] for run in runs),
-               "peak_mb": max(run[2] for run in runs)}
+        row = {"model": name, "chip": chip, "model_mb": model.stat().st_size / 2**20, "exit": runs[0][0],
+               "seconds": min(run[1] for run in runs), "peak_mb": max(run[2] for run in runs)}
         if runs[0][0] != 0:
             row["error"] = runs[0][3]
         elif with_instructions and model.stat().st_size < COUNT_BELOW:
@@ -92,8 +93,9 @@ def main():
             row = measure(options.dlcc, model, chip, options.repeat, options.instructions)
             rows.append(row)
             instructions = f"{row['instructions'] / 1e6:8.0f}" if row.get("instructions") else f"{'':>8}"
-            print(f"{row['model']:<30} {chip:<10} {row['model_mb']:9.2f} {row['seconds']:8.2f} {row['peak_mb']:8.1f} {instructions}"
-                  + (f"  FAILED ({row['exit']}): {row['error']}" if row["exit"] else ""), flush=True)
+            failure = f"  FAILED ({row['exit']}): {row['error']}" if row["exit"] else ""
+            print(f"{row['model']:<30} {chip:<10} {row['model_mb']:9.2f} {row['seconds']:8.2f} {row['peak_mb']:8.1f} "
+                  f"{instructions}{failure}", flush=True)
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1) + "\n")
     return 1 if any(row["exit"] for row in rows) else 0

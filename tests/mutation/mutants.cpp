@@ -10,8 +10,12 @@ namespace dlcc::mutation {
 namespace {
 
 /// The side of a transfer whose box is moved.
-const hw::View& moved_side(const hw::Dma& dma) { return dma.dst.kind == hw::ObjectKind::Tensor ? dma.dst : dma.src; }
-hw::View& moved_side(hw::Dma& dma) { return dma.dst.kind == hw::ObjectKind::Tensor ? dma.dst : dma.src; }
+const hw::View& moved_side(const hw::Dma& dma) {
+  return dma.dst.kind == hw::ObjectKind::Tensor ? dma.dst : dma.src;
+}
+hw::View& moved_side(hw::Dma& dma) {
+  return dma.dst.kind == hw::ObjectKind::Tensor ? dma.dst : dma.src;
+}
 
 /// Removes the node number `node` (parents first); counts down through the nested bodies.
 bool remove(hw::Body& body, int& node) {
@@ -91,14 +95,17 @@ hw::Group apply(const hw::Group& group, const Mutation& mutation) {
 std::string describe(const hw::Program& program, const hw::Group& group, const Mutation& mutation) {
   const hw::Node* node = node_at(group, mutation.node);
   if (const auto* wait = std::get_if<hw::Wait>(&node->v)) {
-    return fmt::format("node {}: wait on {} removed", mutation.node, group.channels[static_cast<size_t>(wait->channel)].name);
+    return fmt::format("node {}: wait on {} removed", mutation.node,
+                       group.channels[static_cast<size_t>(wait->channel)].name);
   }
   if (const auto* signal = std::get_if<hw::Signal>(&node->v)) {
-    return fmt::format("node {}: signal on {} removed", mutation.node, group.channels[static_cast<size_t>(signal->channel)].name);
+    return fmt::format("node {}: signal on {} removed", mutation.node,
+                       group.channels[static_cast<size_t>(signal->channel)].name);
   }
   if (const auto* dma = std::get_if<hw::Dma>(&node->v)) {
-    return fmt::format("node {}: dma {} -> {} moved by {:+} in dim {}", mutation.node, name_of_object(program, group, dma->src),
-                       name_of_object(program, group, dma->dst), mutation.by, mutation.dim);
+    return fmt::format("node {}: dma {} -> {} moved by {:+} in dim {}", mutation.node,
+                       name_of_object(program, group, dma->src), name_of_object(program, group, dma->dst), mutation.by,
+                       mutation.dim);
   }
   return fmt::format("node {}: barrier removed", mutation.node);
 }
@@ -136,7 +143,7 @@ class Touched {
     }
     return false;
   }
-  std::vector<std::vector<int16_t>> by_;   // [written]
+  std::vector<std::vector<int16_t>> by_;  // [written]
 };
 
 }  // namespace
@@ -154,7 +161,8 @@ std::vector<bool> ordering_barriers(const hw::Program& program, const std::vecto
     for (const sim::DmaRecord* record : by_group[g - 1]) {
       before.add(*record);
     }
-    orders[g] = std::any_of(by_group[g].begin(), by_group[g].end(), [&](const sim::DmaRecord* record) { return before.conflicts(*record); });
+    orders[g] = std::any_of(by_group[g].begin(), by_group[g].end(),
+                            [&](const sim::DmaRecord* record) { return before.conflicts(*record); });
   }
   return orders;
 }
@@ -170,7 +178,8 @@ hw::Program isolate(const hw::Program& program, size_t group) {
     if (const auto* dma = std::get_if<hw::Dma>(&node.v)) {
       for (const bool put : {false, true}) {
         const hw::View& view = put ? dma->dst : dma->src;
-        if (view.kind == hw::ObjectKind::Tensor && program.tensors[static_cast<size_t>(view.object)].space == hw::Space::Arena) {
+        if (view.kind == hw::ObjectKind::Tensor &&
+            program.tensors[static_cast<size_t>(view.object)].space == hw::Space::Arena) {
           (put ? written : read).insert(view.object);
         }
       }

@@ -1,12 +1,14 @@
-// Mutation test: compiled programs in, a count of the faults that the simulator betrays out; exit code 1 when one stays unnoticed.
+// Mutation test: compiled programs in, a count of the faults that the simulator betrays out; exit code 1 when one stays
+// unnoticed.
 //
-// For every program each Wait, Signal and Barrier is removed in turn, and each transfer's box is moved by one element in each dim and direction.
-// A mutant is caught when the sanitizer finds something, or when an output differs from the unchanged program's, on random data, with
-// transfers moved at issue, at the wait or at random moments. A barrier that orders no two transfers (two layers that no core shares data of) is
-// counted apart as idle: the addresses of all transfers decide, not the sanitizer.
-#include <CLI/CLI.hpp>
+// For every program each Wait, Signal and Barrier is removed in turn, and each transfer's box is moved by one element
+// in each dim and direction. A mutant is caught when the sanitizer finds something, or when an output differs from the
+// unchanged program's, on random data, with transfers moved at issue, at the wait or at random moments. A barrier that
+// orders no two transfers (two layers that no core shares data of) is counted apart as idle: the addresses of all
+// transfers decide, not the sanitizer.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdlib>
 #include <random>
@@ -22,14 +24,19 @@ namespace {
 using namespace dlcc;
 using namespace dlcc::mutation;
 
-/// A chip, and the same with fewer cores and less memory: there a core has several tiles, so that slots are used in turn.
+/// A chip, and the same with fewer cores and less memory: there a core has several tiles, so that slots are used in
+/// turn.
 struct Chip {
   const char* name;
   const char* file;
-  int64_t cores, work_bytes;     // 0: as in the file
+  int64_t cores, work_bytes;  // 0: as in the file
 };
-constexpr Chip kChips[] = {{"sw26010", "sw26010", 0, 0}, {"sw26010-small", "sw26010", 3, 6144}, {"tutor", "tutor", 0, 0}, {"tutor-small", "tutor", 0, 9152}};
-const std::vector<std::string> kModels = {"mnist_cntk", "mnist_torch_dynamo", "go1_policy", "wakeword_alfred", "autoencoder1d"};
+constexpr Chip kChips[] = {{"sw26010", "sw26010", 0, 0},
+                           {"sw26010-small", "sw26010", 3, 6144},
+                           {"tutor", "tutor", 0, 0},
+                           {"tutor-small", "tutor", 0, 9152}};
+const std::vector<std::string> kModels = {"mnist_cntk", "mnist_torch_dynamo", "go1_policy", "wakeword_alfred",
+                                          "autoencoder1d", "tinyvit_demo"};
 
 struct Tally {
   int waits = 0, signals = 0, barriers = 0, boxes = 0, caught = 0, idle_barriers = 0;
@@ -93,7 +100,8 @@ class Bed {
   Status start() {
     DLCC_TRY(sim::Result result, run(program_, sim::DmaTiming::AtIssue, 0));
     if (!result.findings.empty()) {
-      return error(program_.groups[0].info.name, "unchanged program: " + result.findings[0].check + ": " + result.findings[0].message);
+      return error(program_.groups[0].info.name,
+                   "unchanged program: " + result.findings[0].check + ": " + result.findings[0].message);
     }
     good_ = std::move(result.outputs);
     trace_ = std::move(result.dma_trace);
@@ -129,7 +137,8 @@ class Bed {
         continue;
       }
       const hw::Group& in = program_.groups[group];
-      fmt::print("    survives: group {} '{}' ({}), {}\n", group, in.info.name, in.info.tile, describe(program_, in, mutation));
+      fmt::print("    survives: group {} '{}' ({}), {}\n", group, in.info.name, in.info.tile,
+                 describe(program_, in, mutation));
       if (verbose) {
         fmt::print("{}\n", hw::print(program_, machine_));
       }
@@ -205,8 +214,8 @@ Result<int> run_all(const Options& options) {
   DLCC_TRY(const std::vector<Subject> all, subjects(options.shared, options.models));
   Tally sum;
   int programs = 0;
-  fmt::print("{:<34} {:>6} {:>8} {:>6} {:>8} {:>6} {:>6} {:>10} {:>8}\n", "program", "groups", "waits", "signals", "barriers", "idle",
-             "boxes", "caught", "seconds");
+  fmt::print("{:<34} {:>6} {:>8} {:>6} {:>8} {:>6} {:>6} {:>10} {:>8}\n", "program", "groups", "waits", "signals",
+             "barriers", "idle", "boxes", "caught", "seconds");
   for (const Chip& chip : kChips) {
     DLCC_TRY(const hw::Machine machine, load_chip(chip));
     for (const Subject& subject : all) {
@@ -216,18 +225,23 @@ Result<int> run_all(const Options& options) {
       }
       const auto start = std::chrono::steady_clock::now();
       lowering::Explain explain;
-      DLCC_TRY(const lowering::Compiled compiled, lowering::compile(subject.definition.module, subject.name, {machine, explain}, {}));
+      DLCC_TRY(const lowering::Compiled compiled,
+               lowering::compile(subject.definition.module, subject.name, {machine, explain}, {}));
       DLCC_TRY(const Tally tally, test_program(compiled.program, machine, options.seed, options.verbose));
       const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      fmt::print("{:<34} {:>6} {:>8} {:>6} {:>8} {:>6} {:>6} {:>10} {:>8.1f}\n", name, compiled.program.groups.size(), tally.waits, tally.signals,
-                 tally.barriers, tally.idle_barriers, tally.boxes, fmt::format("{}/{}", tally.caught, tally.total()), seconds);
+      fmt::print("{:<34} {:>6} {:>8} {:>6} {:>8} {:>6} {:>6} {:>10} {:>8.1f}\n", name, compiled.program.groups.size(),
+                 tally.waits, tally.signals, tally.barriers, tally.idle_barriers, tally.boxes,
+                 fmt::format("{}/{}", tally.caught, tally.total()), seconds);
       std::fflush(stdout);
       sum += tally;
       ++programs;
     }
   }
-  fmt::print("{} programs, {} mutants ({} waits, {} signals, {} barriers, {} boxes): {} caught, {} not; {} more barriers order nothing\n", programs,
-             sum.total(), sum.waits, sum.signals, sum.barriers, sum.boxes, sum.caught, sum.total() - sum.caught, sum.idle_barriers);
+  fmt::print(
+      "{} programs, {} mutants ({} waits, {} signals, {} barriers, {} boxes): {} caught, {} not; {} more barriers "
+      "order nothing\n",
+      programs, sum.total(), sum.waits, sum.signals, sum.barriers, sum.boxes, sum.caught, sum.total() - sum.caught,
+      sum.idle_barriers);
   return sum.total() > 0 && sum.caught == sum.total() ? 0 : 1;
 }
 

@@ -44,6 +44,7 @@ class Analyser {
     describe();
     if (out_.streamed >= 0) {
       out_.intrinsics = match_streamed();
+      drop_results_of_higher_rank();
     }
     return std::move(out_);
   }
@@ -196,6 +197,18 @@ class Analyser {
     }
     const bool contraction = out_.streamed >= 0 && is_contraction(out_.stmts[static_cast<size_t>(out_.streamed)]);
     out_.kind = contraction ? "contraction" : reduces ? "reduce" : "map";
+  }
+
+  /// The root's buffer has its Par dims only; an intrinsic addresses its result by as many indices as its semantics has.
+  void drop_results_of_higher_rank() {
+    if (out_.streamed != out_.root()) {
+      return;
+    }
+    const std::vector<te::Dim>& dims = out_.root_stmt().dims;
+    const auto rank = static_cast<size_t>(std::count_if(dims.begin(), dims.end(), [](const te::Dim& dim) { return dim.kind == te::DimKind::Par; }));
+    std::erase_if(out_.intrinsics, [&](const IntrinsicMatch& match) {
+      return context_.machine.intrinsics[static_cast<size_t>(match.intrinsic)].semantics.output_index.size() > rank;
+    });
   }
 
   std::vector<IntrinsicMatch> match_streamed() const {

@@ -24,13 +24,27 @@ static const hw::DmaEngine* engine_between(const hw::Machine& machine, hw::Memor
   return route.empty() ? nullptr : &machine.dma[static_cast<size_t>(machine.paths[static_cast<size_t>(route.front())].engine)];
 }
 
+/// Some core sees two instances of what is made fresh at that level. A core's tiles may all share the value of an outer loop.
+static bool changes_within_a_core(int level, const RegionMap& regions, int64_t cores) {
+  if (level > tile_loops(regions)) {
+    return true;   // a loop within each tile
+  }
+  const int64_t inner = std::max<int64_t>(regions.inner_trips(level) / regions.steps, 1);   // tiles of one instance
+  for (int64_t core = 0; regions.tiles > cores && core < cores; ++core) {
+    const int64_t begin = (core * regions.tiles + cores - 1) / cores;   // as core_range deals them out
+    const int64_t end = ((core + 1) * regions.tiles + cores - 1) / cores;
+    if (begin < end && (end - 1) / inner > begin / inner) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool wants_two_slots(const PlannedBuffer& buffer, const RegionMap& regions, const TilePlan& plan, const hw::Machine& machine) {
   if (!plan.double_buffer || buffer.level == 0) {
     return false;
   }
-  const int64_t cores = machine.core_count();
-  const bool several_tiles = regions.tiles > cores;
-  const bool several = buffer.level > tile_loops(regions) || several_tiles;
+  const bool several = changes_within_a_core(buffer.level, regions, machine.core_count());
   const hw::MemoryId global = machine.global_memory();
   if (buffer.load >= 0) {
     const hw::DmaEngine* engine = engine_between(machine, global, buffer.buffer.memory);

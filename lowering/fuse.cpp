@@ -147,6 +147,12 @@ class Fuser {
     if (read.indirect_axis >= 0) {
       return "it is read through an index";
     }
+    for (size_t axis = 0; axis < read.index.size(); ++axis) {
+      const te::Affine& written = stmt(producer).write.index[axis];
+      if (read.fill && written.is_constant() && !(read.index[axis] == written)) {
+        return "it is padded along an axis of one point, which may lie outside the box that a tile needs";
+      }
+    }
     if (is_contraction(stmt(consumer))) {
       return "a contraction reads its operands more than once";
     }

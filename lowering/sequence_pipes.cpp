@@ -206,8 +206,8 @@ class PipeSequencer {
     meet_readers(scope, Phase::Stream, step, tile, false);
     e_.guarded(scope, {within * -1}, [&](Scope& first) {
       wait(first, target.empty, target_slot);
+      e_.fill_borders(first, group.streamed, slot_of);   // by the intrinsic's own pipe: it is in order with the calls
       if (!by_intrinsic_) {
-        e_.fill_borders(first, group.streamed, slot_of);
         e_.fill_identity(first, group.streamed, slot_of);
       }
     });

@@ -319,7 +319,7 @@ class GroupCode {
     const std::string name = fmt::format("dlcc_g{}_k{}", number_, kernel_count_++);
     Printer kernel;
     kernel.line(fmt::format("/* {} */", c_comment(leaf.name)));
-    kernel.line(fmt::format("static void {}({}) {{", name, parameters));
+    kernel.line(fmt::format("static DLCC_OUT_OF_LINE void {}({}) {{", name, parameters));
     kernel.indent();
     for (const int a : accesses) {
       kernel.line(a < 0 ? access_pointer(leaf.write, "", "w")

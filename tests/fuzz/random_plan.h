@@ -29,7 +29,7 @@ class PlanMaker {
   }
 
  private:
-  static constexpr int64_t kMaxSteps = 150;
+  static constexpr int64_t kMaxSteps = 64, kMaxCalls = 256;
 
   int64_t pick(int64_t lo, int64_t hi) { return lo + static_cast<int64_t>(engine_() % static_cast<uint64_t>(hi - lo + 1)); }
   int64_t tile_of(int64_t extent) {
@@ -68,7 +68,21 @@ class PlanMaker {
       const int d = match.axis_to_dim[a];
       const int64_t extent = d < 0 ? 1 : regions.dims[static_cast<size_t>(group_.streamed)][static_cast<size_t>(d)].size;
       const hw::Intrinsic& intrinsic = machine_.intrinsics[static_cast<size_t>(match.intrinsic)];
-      plan.micro.push_back(pick(1, std::min(extent, lowering::max_extent_of_axis(intrinsic, static_cast<int>(a)))));
+      const int64_t limit = std::min(extent, lowering::max_extent_of_axis(intrinsic, static_cast<int>(a)));
+      plan.micro.push_back(pick(1 + limit / 3, limit));
+    }
+    // The oracle looks at every call.
+    int64_t calls = regions.tiles * regions.steps;
+    for (size_t d = 0; d < regions.dims[static_cast<size_t>(group_.streamed)].size(); ++d) {
+      int64_t size = 1;
+      for (size_t a = 0; a < match.axis_to_dim.size(); ++a) {
+        size = match.axis_to_dim[a] == static_cast<int>(d) ? plan.micro[a] : size;
+      }
+      calls *= (regions.dims[static_cast<size_t>(group_.streamed)][d].size + size - 1) / size;
+    }
+    if (calls > kMaxCalls) {
+      plan.intrinsic = -1;
+      plan.micro.clear();
     }
   }
 

@@ -61,30 +61,10 @@ def tensor_dims(data, span):
 
 
 def tensor_shape(path):
-    """The dims of a TensorProto file."""
+    """The dims of a TensorProto file; they stand before the payload, which is not read."""
     with open(path, "rb") as file:
         data = file.read(65536)
-    try:
-        return tensor_dims(data, (0, len(data)))
-    except IndexError:
-        # The payload was cut; dims come before it.
-        dims = []
-        for number, wire, value in fields_until_payload(data):
-            dims.extend([value] if wire == VARINT else [])
-            if wire == BYTES:
-                at = value[0]
-                while at < value[1]:
-                    dim, at = read_varint(data, at)
-                    dims.append(dim)
-        return dims
-
-
-def fields_until_payload(data):
-    for number, wire, value in fields(data):
-        if number == 1:
-            yield number, wire, value
-        elif wire == BYTES and value[1] > len(data):
-            return
+    return tensor_dims(data, (0, len(data)))
 
 
 def model_inputs(path):

@@ -25,16 +25,19 @@ using namespace dlcc;
 using namespace dlcc::mutation;
 
 /// A chip, and the same with fewer cores and less memory: there a core has several tiles, so that slots are used in
-/// turn.
+/// turn, and one core's tiles may or may not share a box.
 struct Chip {
   const char* name;
   const char* file;
   int64_t cores, work_bytes;  // 0: as in the file
+  bool models;                // or only the modules in text
 };
-constexpr Chip kChips[] = {{"sw26010", "sw26010", 0, 0},
-                           {"sw26010-small", "sw26010", 3, 6144},
-                           {"tutor", "tutor", 0, 0},
-                           {"tutor-small", "tutor", 0, 9152}};
+constexpr Chip kChips[] = {{"sw26010", "sw26010", 0, 0, true},
+                           {"sw26010-small", "sw26010", 3, 6144, true},
+                           {"sw26010-one", "sw26010", 1, 8192, false},
+                           {"sw26010-five", "sw26010", 5, 8192, false},
+                           {"tutor", "tutor", 0, 0, true},
+                           {"tutor-small", "tutor", 0, 9152, false}};
 const std::vector<std::string> kModels = {"mnist_cntk", "mnist_torch_dynamo", "go1_policy", "wakeword_alfred",
                                           "autoencoder1d", "tinyvit_demo"};
 
@@ -220,7 +223,8 @@ Result<int> run_all(const Options& options) {
     DLCC_TRY(const hw::Machine machine, load_chip(chip));
     for (const Subject& subject : all) {
       const std::string name = subject.name + "@" + chip.name;
-      if (name.find(options.only) == std::string::npos) {
+      const bool is_model = !subject.definition.module.node_names.empty();
+      if ((is_model && !chip.models) || name.find(options.only) == std::string::npos) {
         continue;
       }
       const auto start = std::chrono::steady_clock::now();

@@ -199,6 +199,37 @@ TEST_F(OracleTest, ProvesIntrinsicCalls) {
   EXPECT_EQ(report.verdict, Verdict::Right) << to_string(report);
 }
 
+// The border that the reader expects around the product is filled in the accumulator, before the calls.
+TEST_F(OracleTest, ProvesAPaddedReaderOfAnIntrinsicsResult) {
+  constexpr const char* kPadded = R"(tensor a f32[8,6] input
+tensor b f32[6,7] constant
+tensor c f32[8,7] intermediate
+tensor y f32[8,7] output
+inputs a
+outputs y
+stmt mm : reduce sum
+  par i:8 j:7
+  red k:6
+  c[i, j] += a[i, k] * b[k, j]
+stmt pool : reduce max
+  par i:8 j:7
+  red t:3
+  y[i, j] = c[i + t - 1, j | -100]
+)";
+  const hw::Machine machine = chip("tutor");
+  const Case made = make(kPadded, machine, "tile i:4 j:7 order i red k:6 intrinsic 0 micro 6 7 6 single_buffer");
+  const Report report = check(made, machine);
+  EXPECT_EQ(report.verdict, Verdict::Right) << to_string(report);
+  expect_flagged(made, machine, [](hw::Node& node) {
+    auto* fill = std::get_if<hw::Fill>(&node.v);
+    if (fill == nullptr || fill->value != -100) {
+      return false;
+    }
+    fill->value = 0;
+    return true;
+  }, "footprint");
+}
+
 TEST_F(OracleTest, ShiftedIntrinsicOperand) {
   const hw::Machine machine = chip("tutor");
   const Case made = make(kProduct, machine, "tile i:7 j:9 order i red k:6 intrinsic 0 micro 3 5 4 double_buffer");

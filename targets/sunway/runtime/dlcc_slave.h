@@ -8,6 +8,9 @@
 
 #include "dlcc_scalar.h"
 
+/* One copy of a function, however often it is called: a slave's instruction cache holds 16 KB. */
+#define DLCC_OUT_OF_LINE __attribute__((unused, noinline))
+
 #define DLCC_MAX_RANK 8
 #define DLCC_MAX_ENGINES 4
 
@@ -41,7 +44,7 @@ typedef struct dlcc_box {
   long origin[DLCC_MAX_RANK];    /* points cut off in front of each dim */
 } dlcc_box;
 
-DLCC_INLINE void dlcc_box_start(dlcc_box *b, int rank, long element, char *global, char *local) {
+static DLCC_OUT_OF_LINE void dlcc_box_start(dlcc_box *b, int rank, long element, char *global, char *local) {
   b->rank = rank;
   b->clipped = 0;
   b->element = element;
@@ -49,7 +52,7 @@ DLCC_INLINE void dlcc_box_start(dlcc_box *b, int rank, long element, char *globa
   b->local = local;
 }
 
-DLCC_INLINE void dlcc_box_dim(dlcc_box *b, int k, long extent, long global_stride, long local_stride) {
+static DLCC_OUT_OF_LINE void dlcc_box_dim(dlcc_box *b, int k, long extent, long global_stride, long local_stride) {
   b->extent[k] = extent > 0 ? extent : 0;
   b->global_stride[k] = global_stride;
   b->local_stride[k] = local_stride;
@@ -57,7 +60,7 @@ DLCC_INLINE void dlcc_box_dim(dlcc_box *b, int k, long extent, long global_strid
 }
 
 /* Element bits (little-endian) into every point of the box's local side. */
-static __inline__ __attribute__((unused)) void dlcc_fill(const dlcc_box *b, unsigned long bits) {
+static DLCC_OUT_OF_LINE void dlcc_fill(const dlcc_box *b, unsigned long bits) {
   long at[DLCC_MAX_RANK], n, i;
   char *p = b->local;
   const int last = b->rank - 1;
@@ -98,7 +101,7 @@ static __inline__ __attribute__((unused)) void dlcc_fill(const dlcc_box *b, unsi
 }
 
 /* Cuts box dim k to the points x with 0 <= base + coef * x < size. Cuts of several tensor dims add up. */
-static __inline__ __attribute__((unused)) void dlcc_box_clip(dlcc_box *b, int k, long base, long coef, long size) {
+static DLCC_OUT_OF_LINE void dlcc_box_clip(dlcc_box *b, int k, long base, long coef, long size) {
   const long n = b->extent[k];
   long low = 0, high = n;
   base += coef * b->origin[k];
@@ -128,7 +131,7 @@ static __inline__ __attribute__((unused)) void dlcc_box_clip(dlcc_box *b, int k,
 }
 
 /* A tensor dim that no box dim moves: the box is empty when the position is outside. */
-DLCC_INLINE void dlcc_box_clip_all(dlcc_box *b, long position, long size) {
+static DLCC_OUT_OF_LINE void dlcc_box_clip_all(dlcc_box *b, long position, long size) {
   if (position < 0 || position >= size) {
     b->clipped = 1;
     b->rank = 1;
@@ -136,7 +139,7 @@ DLCC_INLINE void dlcc_box_clip_all(dlcc_box *b, long position, long size) {
   }
 }
 
-DLCC_INLINE void dlcc_issue(dlcc_slave *s, int put, char *global, char *local, long block, long blocks, long stride, int word) {
+static DLCC_OUT_OF_LINE void dlcc_issue(dlcc_slave *s, int put, char *global, char *local, long block, long blocks, long stride, int word) {
   const long gap = blocks > 1 ? stride - block : 0;
   const long size = blocks > 1 ? block : 0;
   if (put) {
@@ -148,7 +151,7 @@ DLCC_INLINE void dlcc_issue(dlcc_slave *s, int put, char *global, char *local, l
 }
 
 /* Merges neighbouring dims that are one run on both sides and drops dims of extent 1. An empty box gets rank -1. */
-static __inline__ __attribute__((unused)) void dlcc_box_merge(dlcc_box *b) {
+static DLCC_OUT_OF_LINE void dlcc_box_merge(dlcc_box *b) {
   int k, n = 0;
   for (k = 0; k < b->rank; ++k) {
     if (b->extent[k] == 0) {
@@ -172,7 +175,7 @@ static __inline__ __attribute__((unused)) void dlcc_box_merge(dlcc_box *b) {
 }
 
 /* One run of `run` bytes, in pieces of what a descriptor may hold. */
-static __inline__ __attribute__((unused)) void dlcc_issue_run(dlcc_slave *s, int put, char *global, char *local, long run, long piece, int word) {
+static DLCC_OUT_OF_LINE void dlcc_issue_run(dlcc_slave *s, int put, char *global, char *local, long run, long piece, int word) {
   while (run > piece) {
     dlcc_issue(s, put, global, local, piece, 1, 0, word);
     global += piece;
@@ -183,7 +186,7 @@ static __inline__ __attribute__((unused)) void dlcc_issue_run(dlcc_slave *s, int
 }
 
 /* Issues the descriptors of a clipped box; none for an empty one. Destroys the box. */
-static __inline__ __attribute__((unused)) void dlcc_transfer(dlcc_slave *s, dlcc_box *b, const dlcc_engine *e, int put, int word) {
+static DLCC_OUT_OF_LINE void dlcc_transfer(dlcc_slave *s, dlcc_box *b, const dlcc_engine *e, int put, int word) {
   long at[DLCC_MAX_RANK], run = b->element, piece, blocks = 1, per = 1, stride = 0, done;
   char *global = b->global, *local = b->local;
   int k;
@@ -237,7 +240,7 @@ static __inline__ __attribute__((unused)) void dlcc_transfer(dlcc_slave *s, dlcc
 }
 
 /* A transfer into LDM with a fill value: the core writes the whole box first when some of it lies outside the tensor. */
-DLCC_INLINE void dlcc_transfer_filled(dlcc_slave *s, dlcc_box *b, const dlcc_box *whole, unsigned long bits, const dlcc_engine *e, int word) {
+static DLCC_OUT_OF_LINE void dlcc_transfer_filled(dlcc_slave *s, dlcc_box *b, const dlcc_box *whole, unsigned long bits, const dlcc_engine *e, int word) {
   if (b->clipped) {
     dlcc_fill(whole, bits);
   }
@@ -278,7 +281,7 @@ DLCC_INLINE void dlcc_set_engine(dlcc_slave *s, int n, int max_dims, long max_bl
 }
 
 /* Fetches the parameters and zeroes the counters; params must lie in LDM. */
-static __inline__ __attribute__((unused)) void dlcc_start(dlcc_slave *s, char *ldm, volatile int *reply, int *issued, int words,
+static DLCC_OUT_OF_LINE void dlcc_start(dlcc_slave *s, char *ldm, volatile int *reply, int *issued, int words,
                                                           dlcc_params *params, void *argument) {
   int i;
   s->ldm = ldm;

@@ -6,9 +6,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#if defined(__FMA__)
-#include <immintrin.h>
-#endif
 
 #include "dlcc_shim.h"
 
@@ -64,7 +61,8 @@ typedef unsigned long uint256 __attribute__((vector_size(32), may_alias));
 /* Fused multiply-add with one rounding, for floatv4 and doublev4. */
 DLCC_SHIM_SIMD floatv4 dlcc_shim_fmas(floatv4 a, floatv4 b, floatv4 c) {
 #if defined(__FMA__)
-  return (floatv4)_mm_fmadd_ps((__m128)a, (__m128)b, (__m128)c);
+  typedef float lanes __attribute__((vector_size(16)));
+  return (floatv4)__builtin_ia32_vfmaddps((lanes)a, (lanes)b, (lanes)c);
 #else
   int i;
   for (i = 0; i < 4; ++i) {
@@ -75,7 +73,8 @@ DLCC_SHIM_SIMD floatv4 dlcc_shim_fmas(floatv4 a, floatv4 b, floatv4 c) {
 }
 DLCC_SHIM_SIMD doublev4 dlcc_shim_fmad(doublev4 a, doublev4 b, doublev4 c) {
 #if defined(__FMA__)
-  return (doublev4)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+  typedef double lanes __attribute__((vector_size(32)));
+  return (doublev4)__builtin_ia32_vfmaddpd256((lanes)a, (lanes)b, (lanes)c);
 #else
   int i;
   for (i = 0; i < 4; ++i) {

@@ -45,12 +45,12 @@ run_ctest() {
 
 # The instrumented builds hold what needs them and no more.
 build_sanitized() {
-  cmake -S . -B build-asan -G Ninja -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -g1" -DDLCC_SANITIZE=ON &&
+  cmake -S . -B build-asan -G Ninja -DCMAKE_BUILD_TYPE=Release -DDLCC_SANITIZE=ON &&
     ninja -C build-asan sanitized
 }
 build_fuzzers() {
   cmake -S . -B build-fuzz -G Ninja -DCMAKE_C_COMPILER=clang-19 -DCMAKE_CXX_COMPILER=clang++-19 -DCMAKE_BUILD_TYPE=Release \
-    "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -g1" -DDLCC_FUZZERS=ON -DDLCC_UNIT_TESTS=OFF && ninja -C build-fuzz onnx_fuzz yaml_fuzz
+    -DDLCC_FUZZERS=ON -DDLCC_UNIT_TESTS=OFF && ninja -C build-fuzz onnx_fuzz yaml_fuzz
 }
 # fuzz NAME SEEDS...: seeds are copied, findings stay in build-fuzz.
 fuzz() {

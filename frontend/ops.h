@@ -60,7 +60,7 @@ class StmtBuilder {
   StmtBuilder(te::Module& module, int node, std::vector<int> inputs, std::vector<int> outputs);
   int input(int i) const { return inputs_[static_cast<size_t>(i)]; }
   int output(int i) const { return outputs_[static_cast<size_t>(i)]; }
-  const te::Tensor& tensor(int id) const { return module_.tensors[static_cast<size_t>(id)]; }
+  te::Tensor tensor(int id) const { return module_.tensors[static_cast<size_t>(id)]; }   // a copy: the table grows
   /// A new intermediate tensor, named after the node.
   int temporary(const std::string& suffix, DType type, std::vector<int64_t> shape);
   /// A constant computed at compile time (counts of average pooling, index tables). The module keeps the data.

@@ -4,6 +4,7 @@
 #include "lowering/kernelize_emit.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -199,8 +200,9 @@ class KernelEmitter {
       accumulators.push_back(form_.fma() ? constant(zero(), lanes_, frames_.size() - 1) : load_result(at));
     }
     over_red(0, copies, accumulators);
+    std::array<int, 2> loaded = {-1, -1};
     for (size_t c = 0; c < copies.size(); ++c) {
-      store(copies[c], form_.fma() ? plus_result(copies[c], accumulators[c]) : accumulators[c]);
+      store(copies[c], form_.fma() ? plus_result(copies[c], accumulators[c], loaded, c) : accumulators[c]);
     }
   }
 
@@ -211,14 +213,26 @@ class KernelEmitter {
     return emit(instr, frames_.size() - 1, instr.aligned ? "load" : "loadu", form_.write().type);
   }
 
-  /// A fused sum starts from zero; what was in the buffer is added once.
-  int plus_result(const Instance& at, int sum) {
-    KernelInstr instr;
-    instr.op = Op::Add;
-    instr.type = form_.write().type;
-    instr.lanes = lanes_;
-    instr.src = {load_result(at), sum, -1};
-    return emit(instr, frames_.size() - 1, te::name_of(Op::Add), instr.type);
+  /// A fused sum starts from zero; what was in the buffer is added once. The loads take turns in two registers, so that the sums of the tile
+  /// stay the only ones that need many.
+  int plus_result(const Instance& at, int sum, std::array<int, 2>& loaded, size_t turn) {
+    int& into = loaded[turn % loaded.size()];
+    if (into < 0) {
+      into = load_result(at);
+    } else {
+      KernelInstr load = access_instr(KernelOp::Load, form_.write(), -1, at, lanes_);
+      load.dst = into;
+      frames_.back().body.push_back({load});
+    }
+    KernelInstr add;
+    add.op = Op::Add;
+    add.type = form_.write().type;
+    add.lanes = lanes_;
+    add.dst = sum;
+    add.src = {into, sum, -1};
+    need(form_.find(te::name_of(Op::Add), add.type, lanes_), te::name_of(Op::Add), add.type);
+    frames_.back().body.push_back({add});
+    return sum;
   }
 
   void over_red(size_t i, std::vector<Instance>& copies, const std::vector<int>& accumulators) {

@@ -119,6 +119,18 @@ TEST(Fold, ViewsOfConstantsShareTheirData) {
   }
 }
 
+TEST(Define, TensorsStayValidWhileTheTableGrows) {
+  te::Module module;
+  module.node_names = {"node"};
+  module.tensors.push_back({"x", DType::F32, {2, 3}, te::TensorKind::Input, -1, nullptr});
+  StmtBuilder builder(module, 0, {0}, {});
+  const std::vector<int64_t>& shape = builder.tensor(0).shape;
+  for (int i = 0; i < 100; ++i) {
+    builder.temporary("t", DType::F32, {1});
+  }
+  EXPECT_THAT(shape, ElementsAre(2, 3));
+}
+
 TEST(Define, InputsAndConstantsCanBeOutputs) {
   onnx::ModelProto model = empty_model();
   onnx::GraphProto& graph = *model.mutable_graph();

@@ -108,7 +108,7 @@ class LeafReference {
  private:
   void over(size_t d, te::DimKind kind) {
     if (d == leaf_.dims.size()) {
-      kind == te::DimKind::Par&& leaf_.accumulate ? over(0, te::DimKind::Red) : point();
+      kind == te::DimKind::Par && leaf_.accumulate ? reduce() : point();
       return;
     }
     const hw::BoxDim& dim = leaf_.dims[d];
@@ -173,21 +173,36 @@ class LeafReference {
     te::Value value;
     if (!leaf_.accumulate) {
       value = body(leaf_.body.size());
-    } else {
-      const te::Value acc = te::load_element(buffer.type, data, element);
+    } else if (fused()) {   // the leaf's own sum, from zero; finish_sum adds it
       const te::ScalarNode& root = leaf_.body.back();
-      if (leaf_.monoid == te::Monoid::Sum && root.op == te::Op::Mul && is_float(root.type)) {
-        body(leaf_.body.size() - 1);
-        value = te::apply({te::Op::Fma, buffer.type}, buffer.type, last_[static_cast<size_t>(root.a)],
-                          last_[static_cast<size_t>(root.b)], acc);
-      } else {
-        const te::Op op = leaf_.monoid == te::Monoid::Sum   ? te::Op::Add
-                          : leaf_.monoid == te::Monoid::Max ? te::Op::Max
-                                                            : te::Op::Min;
-        value = te::apply({op, buffer.type}, buffer.type, acc, body(leaf_.body.size()), {});
-      }
+      body(leaf_.body.size() - 1);
+      sum_ = te::apply({te::Op::Fma, buffer.type}, buffer.type, last_[static_cast<size_t>(root.a)], last_[static_cast<size_t>(root.b)], sum_);
+      return;
+    } else {
+      const te::Op op = leaf_.monoid == te::Monoid::Sum   ? te::Op::Add
+                        : leaf_.monoid == te::Monoid::Max ? te::Op::Max
+                                                          : te::Op::Min;
+      value = te::apply({op, buffer.type}, buffer.type, te::load_element(buffer.type, data, element), body(leaf_.body.size()), {});
     }
     te::store_element(buffer.type, data, element, value);
+  }
+
+  bool fused() const { return te::accumulates_with_fma(leaf_.accumulate ? te::StmtKind::Reduce : te::StmtKind::Map, leaf_.monoid, leaf_.body); }
+
+  void reduce() {
+    sum_ = {};
+    over(0, te::DimKind::Red);
+    if (fused()) {
+      const hw::Buffer& buffer = group_.buffers[static_cast<size_t>(leaf_.write.object)];
+      std::vector<int64_t> at;
+      for (const te::Affine& index : leaf_.write.index) {
+        at.push_back(index.eval(env_));
+      }
+      const int64_t element = buffer.element_offset(at);
+      std::byte* data = memory_.slot(leaf_.write.object);
+      const te::Value old = te::load_element(buffer.type, data, element);
+      te::store_element(buffer.type, data, element, te::apply({te::Op::Add, buffer.type}, buffer.type, old, sum_, {}));
+    }
   }
 
   const hw::Compute& leaf_;
@@ -195,6 +210,7 @@ class LeafReference {
   LeafMemory& memory_;
   std::vector<int64_t> env_;
   std::vector<te::Value> last_;
+  te::Value sum_;
 };
 
 /// The kernel, instruction by instruction.

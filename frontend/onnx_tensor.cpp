@@ -194,7 +194,13 @@ Result<ConstantTensor> read_tensor(onnx::TensorProto& tensor, const std::string&
   if (tensor.data_location() == onnx::TensorProto::EXTERNAL) {
     DLCC_TRY(result.data, external_data(tensor, where, what, files, expected));
   } else if (tensor.has_raw_data()) {
-    result.data = own_bytes(may_move ? std::move(*tensor.mutable_raw_data()) : tensor.raw_data());
+    std::string bytes;
+    if (may_move) {
+      bytes.swap(*tensor.mutable_raw_data());
+    } else {
+      bytes = tensor.raw_data();
+    }
+    result.data = own_bytes(std::move(bytes));
   } else {
     result.data = own_bytes(typed_bytes(tensor, *type));
   }

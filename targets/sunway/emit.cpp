@@ -204,18 +204,19 @@ Result<std::vector<std::string>> slave_files(const hw::Program& program, const h
   return names;
 }
 
-/// The shim's compiler driver takes the vendor's flags; strict alignment because the code promises it.
+/// The shim's compiler driver takes the vendor's flags; strict alignment because the code promises it. Slave files at -O1 as for the vendor's compiler:
+/// the vectors are explicit, -O2 measured no faster here and takes half as long again to compile.
 BuildRecipe recipe(const std::vector<std::string>& slaves) {
   const std::string driver = "bash {data}/athread_cc";
-  const std::string flags = "-O2 -ffp-contract=off -host-simd -DDLCC_SHIM_STRICT_ALIGN -I{dir} -I{dir}/runtime -I{dir}/slave";
+  const std::string flags = "-ffp-contract=off -host-simd -DDLCC_SHIM_STRICT_ALIGN -I{dir} -I{dir}/runtime -I{dir}/slave";
   std::string sources, objects = " {out}/model_host.o";
   for (const std::string& slave : slaves) {
     const std::string stem = slave.substr(slave.rfind('/') + 1, slave.size() - slave.rfind('/') - 3);
     sources += " {dir}/" + slave;
     objects += " {out}/" + stem + ".o";
   }
-  return {{fmt::format("{} -host {} -odir {{out}} -c {{dir}}/host/model_host.c", driver, flags),
-           fmt::format("{} -slave {} -odir {{out}} -c{}", driver, flags, sources),
+  return {{fmt::format("{} -host -O2 {} -odir {{out}} -c {{dir}}/host/model_host.c", driver, flags),
+           fmt::format("{} -slave -O1 {} -odir {{out}} -c{}", driver, flags, sources),
            fmt::format("{} -hybrid -shared -o {{out}}/model.so{}", driver, objects)}};
 }
 

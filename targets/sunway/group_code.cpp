@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "targets/c_printer.h"
+#include "targets/sunway/group_vars.h"
 
 namespace dlcc::targets::sunway {
 namespace {
@@ -31,40 +32,6 @@ const CVectorDefaults& vector_defaults() {
       {{"splat", DType::F64}, "simd_set_doublev4({0}, {0}, {0}, {0})"},
   };
   return table;
-}
-
-void add_vars(const Affine& affine, std::set<VarId>& vars) {
-  for (const te::Term& term : affine.terms()) {
-    vars.insert(term.var);
-  }
-}
-
-/// Variables that a kernel reads, and those that its own loops bind.
-void kernel_vars(const std::vector<hw::KernelNode>& nodes, std::set<VarId>& used, std::set<VarId>& bound) {
-  for (const hw::KernelNode& node : nodes) {
-    if (const auto* loop = std::get_if<hw::KernelLoop>(&node.v)) {
-      bound.insert(loop->var);
-      add_vars(loop->begin, used);
-      add_vars(loop->end, used);
-      kernel_vars(loop->body, used, bound);
-    } else {
-      add_vars(std::get<hw::KernelInstr>(node.v).offset, used);
-    }
-  }
-}
-
-void kernel_accesses(const std::vector<hw::KernelNode>& nodes, std::set<int>& accesses) {
-  for (const hw::KernelNode& node : nodes) {
-    if (const auto* loop = std::get_if<hw::KernelLoop>(&node.v)) {
-      kernel_accesses(loop->body, accesses);
-      continue;
-    }
-    const auto& instr = std::get<hw::KernelInstr>(node.v);
-    const bool memory = instr.kind == hw::KernelOp::Load || instr.kind == hw::KernelOp::LoadSplat || instr.kind == hw::KernelOp::Store;
-    if (memory) {
-      accesses.insert(instr.access);
-    }
-  }
 }
 
 /// An index without the box's variables, and the one box dim that moves it.
@@ -116,6 +83,7 @@ class GroupCode {
     out_.line(fmt::format("void dlcc_group_{}(dlcc_slave *s) {{", number_));
     out_.indent();
     out_.line(fmt::format("const long {} = s->core;", var(0)));
+    used_ = used_vars(group_);
     std::set<VarId> vars;
     bound_vars(group_.body, vars);
     for (const VarId v : vars) {
@@ -133,11 +101,11 @@ class GroupCode {
   std::string text(const Affine& affine) const { return c_affine(affine, group_); }
   Diags refuse(const std::string& message) const { return unsupported(group_.info.name, message); }
 
-  static void bound_vars(const hw::Body& body, std::set<VarId>& vars) {
+  void bound_vars(const hw::Body& body, std::set<VarId>& vars) const {
     hw::for_each_node(body, [&](const hw::Node& node) {
       if (const auto* loop = std::get_if<hw::For>(&node.v)) {
         vars.insert(loop->var);
-      } else if (const auto* let = std::get_if<hw::Let>(&node.v)) {
+      } else if (const auto* let = std::get_if<hw::Let>(&node.v); let != nullptr && used_.contains(let->var)) {
         vars.insert(let->var);
       }
     });
@@ -191,6 +159,9 @@ class GroupCode {
   }
 
   Status print_node(const hw::Let& let) {
+    if (!used_.contains(let.var)) {
+      return ok_status();
+    }
     const std::string a = text(let.a), b = text(let.b);
     std::string value;
     switch (let.op) {
@@ -301,31 +272,22 @@ class GroupCode {
     if (leaf.kernel.empty()) {
       return refuse(fmt::format("statement {} has no kernel", leaf.name));
     }
-    std::set<VarId> used, bound;
-    std::set<int> accesses;
-    kernel_vars(leaf.kernel.body, used, bound);
-    kernel_accesses(leaf.kernel.body, accesses);
-    for (const int a : accesses) {
-      const View& view = a < 0 ? leaf.write : leaf.reads.at(static_cast<size_t>(a)).view;
-      add_vars(view.slot, used);
-    }
+    const KernelUse use = kernel_use(leaf);
     std::string parameters = "dlcc_slave *s", arguments = "s";
-    for (const VarId v : used) {
-      if (!bound.contains(v)) {
-        parameters += ", const long " + var(v);
-        arguments += ", " + var(v);
-      }
+    for (const VarId v : use.outer) {
+      parameters += ", const long " + var(v);
+      arguments += ", " + var(v);
     }
     const std::string name = fmt::format("dlcc_g{}_k{}", number_, kernel_count_++);
     Printer kernel;
     kernel.line(fmt::format("/* {} */", c_comment(leaf.name)));
     kernel.line(fmt::format("static DLCC_OUT_OF_LINE void {}({}) {{", name, parameters));
     kernel.indent();
-    for (const int a : accesses) {
+    for (const int a : use.accesses) {
       kernel.line(a < 0 ? access_pointer(leaf.write, "", "w")
                         : access_pointer(leaf.reads.at(static_cast<size_t>(a)).view, "const ", fmt::format("x{}", a)));
     }
-    for (const VarId v : bound) {
+    for (const VarId v : use.loops) {
       kernel.line(fmt::format("long {};", var(v)));
     }
     DLCC_RETURN_IF_ERROR(print_c_kernel(leaf, group_, machine_, vector_defaults(), kernel));
@@ -354,6 +316,7 @@ class GroupCode {
   const hw::Group& group_;
   int number_;
   ReplyWords words_;
+  std::set<VarId> used_;         // variables that the printed C reads
   Printer out_;
   std::string kernels_;
   int kernel_count_ = 0;

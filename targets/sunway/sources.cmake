@@ -10,5 +10,6 @@ target_sources(dlcc_targets PRIVATE
   c_printer.cpp
   sunway/emit.cpp
   sunway/group_code.cpp
+  sunway/group_vars.cpp
   ${CMAKE_CURRENT_BINARY_DIR}/sunway_runtime_files.cpp
 )

@@ -11,7 +11,7 @@ class Program {
     const std::string source = std::string(DLCC_SOURCE_DIR) + "/tests/athread/" + name, cc = "bash " + shim_dir() + "/athread_cc ";
     const std::string slave = archive ? "ar rcs libs.a slave.o && " : "", link = archive ? "host.o libs.a" : "host.o slave.o";
     const std::string command = "cd " + dir_.string() + " && " + cc + "-host -O2 -Wall -Wno-implicit-int -c " + source + "_host.c -o host.o && " + cc +
-                                "-slave -msimd -O1 -Wall -OPT:IEEE_arith=1 -c " + source + "_slave.c -o slave.o && " + slave + cc + "-hybrid " + link +
+                                "-slave -msimd -O2 -Wall -OPT:IEEE_arith=1 -c " + source + "_slave.c -o slave.o && " + slave + cc + "-hybrid " + link +
                                 " -o program";
     EXPECT_EQ(std::system(command.c_str()), 0) << command;
   }
@@ -37,7 +37,7 @@ TEST_P(ShimPrograms, RunRightWithDataAtOnceAndDelayed) {
     EXPECT_EQ(program.output(), "right\n") << timing;
   }
 }
-INSTANTIATE_TEST_SUITE_P(Shim, ShimPrograms, testing::Values("strided", "modes", "registers", "vectors"), [](const auto& p) { return p.param; });
+INSTANTIATE_TEST_SUITE_P(Shim, ShimPrograms, testing::Values("strided", "modes", "registers", "vectors", "interleave"), [](const auto& p) { return p.param; });
 
 TEST(Shim, LinksSlaveObjectsFromArchives) {
   const Program program("strided", true);

@@ -197,7 +197,8 @@ TEST(FrontendOps, GatherAtRunTimeIsIndirect) {
   OpCase test{"Gather", 13, {iota({3, 2}), ints({2}, {-1, 0})}, {}};
   expect_case(test, {2, 2}, {4, 5, 0, 1});
   bool indirect = false;
-  for (const te::Access& read : define_case(test)->module.stmts[0].reads) {
+  const auto definition = define_case(test);
+  for (const te::Access& read : definition->module.stmts[0].reads) {
     indirect = indirect || read.indirect_axis == 0;
   }
   EXPECT_TRUE(indirect);

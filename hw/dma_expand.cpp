@@ -5,17 +5,10 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/integer.h"
 
 namespace dlcc::hw {
 namespace {
-
-int64_t floor_div(int64_t a, int64_t b) {
-  const int64_t q = a / b;
-  return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
-}
-int64_t ceil_div(int64_t a, int64_t b) {
-  return -floor_div(-a, b);
-}
 
 /// The points of one box dim that remain.
 struct Range {

@@ -5,13 +5,10 @@
 
 #include <algorithm>
 
+#include "base/integer.h"
+
 namespace dlcc::hw {
 namespace {
-
-int64_t floor_div(int64_t a, int64_t b) {
-  const int64_t q = a / b;
-  return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
-}
 
 /// Evaluations that one query may take before it falls back on constant bounds.
 constexpr int kBudget = 64;

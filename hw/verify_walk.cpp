@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "hw/dma_expand.h"
+#include "hw/let_value.h"
 
 namespace dlcc::hw {
 namespace {
@@ -13,11 +14,6 @@ namespace {
 constexpr int64_t kExhaustive = 4096;    // nests with at most this many points are tried completely
 constexpr int64_t kMaxVisits = 1 << 18;  // of leaves, per group
 constexpr int64_t kMaxPoints = 1 << 16;  // of one transfer whose descriptors are looked at
-
-int64_t floor_div(int64_t a, int64_t b) {
-  const int64_t q = a / b;
-  return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
-}
 
 /// 0, 1, the middle and the last of n, or all of them.
 std::vector<int64_t> sample(int64_t n, bool all) {
@@ -102,7 +98,7 @@ class Walker {
   void walk(const Body& body) {
     for (const Node& node : body) {
       if (const auto* let = std::get_if<Let>(&node.v)) {
-        env_[static_cast<size_t>(let->var)] = value_of(*let);
+        env_[static_cast<size_t>(let->var)] = apply(let->op, let->a.eval(env_), let->b.eval(env_));
       } else if (!hot_.contains(&node) || visits_ > kMaxVisits) {
         continue;
       } else if (const auto* loop = std::get_if<For>(&node.v)) {
@@ -124,23 +120,6 @@ class Walker {
         visit(node, open_.at(&node));
       }
     }
-  }
-
-  int64_t value_of(const Let& let) const {
-    const int64_t a = let.a.eval(env_), b = let.b.eval(env_);
-    switch (let.op) {
-      case LetOp::Assign:
-        return a;
-      case LetOp::FloorDiv:
-        return floor_div(a, b);
-      case LetOp::Mod:
-        return a - floor_div(a, b) * b;
-      case LetOp::Min:
-        return std::min(a, b);
-      case LetOp::Max:
-        return std::max(a, b);
-    }
-    return 0;
   }
 
   void visit(const Node& node, OpenLeaf& leaf) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/integer.h"
+
 namespace dlcc::lowering {
 
 int64_t plan_arena(std::vector<ArenaItem>& items, int64_t align) {
@@ -24,13 +26,13 @@ int64_t plan_arena(std::vector<ArenaItem>& items, int64_t align) {
         best = top;
         best_gap = gap;
       }
-      top = std::max(top, (other.offset + other.bytes + align - 1) / align * align);
+      top = std::max(top, round_up(other.offset + other.bytes, align));
     }
     item.offset = best >= 0 ? best : top;
     size = std::max(size, item.offset + item.bytes);
     placed.insert(std::upper_bound(placed.begin(), placed.end(), i, [&](size_t a, size_t b) { return items[a].offset < items[b].offset; }), i);
   }
-  return (size + align - 1) / align * align;
+  return round_up(size, align);
 }
 
 }  // namespace dlcc::lowering

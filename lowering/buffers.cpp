@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-namespace dlcc::lowering {
+#include "base/integer.h"
 
-static int64_t round_up(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
+namespace dlcc::lowering {
 
 static int tile_loops(const RegionMap& regions) {
   int n = 0;

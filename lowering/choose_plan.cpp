@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/integer.h"
 #include "lowering/cost.h"
 #include "lowering/plan.h"
 #include "lowering/stmt_traits.h"
@@ -272,7 +273,7 @@ class Chooser {
       }
       const hw::Memory& memory = machine_.memories[static_cast<size_t>(operand.memory)];
       const int64_t align = std::max<int64_t>(memory.align, 1);
-      const int64_t slot = (buffer.storage_elements() * bytes_of(buffer.type) + align - 1) / align * align;
+      const int64_t slot = round_up(buffer.storage_elements() * bytes_of(buffer.type), align);
       used[operand.memory] += slot * (double_buffer_ ? 2 : 1);
     }
     return std::all_of(used.begin(), used.end(), [&](const auto& entry) {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/integer.h"
 #include "base/te/text.h"
 #include "lowering/arena.h"
 #include "lowering/cost.h"
@@ -183,7 +184,7 @@ class Compiler {
       if (tensor.kind == te::TensorKind::Constant) {
         offset[owner] = out_.program.weights_bytes;
         out_.weights.push_back({out_.program.weights_bytes, item.bytes, tensor.data});
-        out_.program.weights_bytes += (item.bytes + kTensorAlign - 1) / kTensorAlign * kTensorAlign;
+        out_.program.weights_bytes += round_up(item.bytes, kTensorAlign);
       } else {
         owners.push_back(owner);
         arena.push_back(item);

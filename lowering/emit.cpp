@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "hw/let_value.h"
 #include "lowering/stmt_traits.h"
 
 namespace dlcc::lowering {
@@ -55,29 +56,22 @@ int GroupEmitter::new_channel(hw::Channel channel) {
   return static_cast<int>(out_.channels.size()) - 1;
 }
 
-static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0); }
-
+/// The value of a let when it needs no variable.
 static std::optional<Affine> fold(LetOp op, const Affine& a, const Affine& b) {
-  const bool constant = a.is_constant() && b.is_constant();
-  switch (op) {
-    case LetOp::Assign:
-      return a;
-    case LetOp::FloorDiv:
-      return b == Affine(1) ? std::optional(a) : constant ? std::optional(Affine(floor_div(a.constant(), b.constant()))) : std::nullopt;
-    case LetOp::Mod:
-      return b == Affine(1) ? std::optional(Affine(0))
-             : constant     ? std::optional(Affine(a.constant() - floor_div(a.constant(), b.constant()) * b.constant()))
-                            : std::nullopt;
-    case LetOp::Min:
-    case LetOp::Max: {
-      const Affine gap = a - b;
-      if (!gap.is_constant()) {
-        return std::nullopt;
-      }
-      return (op == LetOp::Min) == (gap.constant() <= 0) ? a : b;
-    }
+  if (op == LetOp::Assign) {
+    return a;
   }
-  return std::nullopt;
+  if (a.is_constant() && b.is_constant()) {
+    return Affine(hw::apply(op, a.constant(), b.constant()));
+  }
+  if (op == LetOp::FloorDiv || op == LetOp::Mod) {
+    return b == Affine(1) ? std::optional(op == LetOp::FloorDiv ? a : Affine(0)) : std::nullopt;
+  }
+  const Affine gap = a - b;
+  if (!gap.is_constant()) {
+    return std::nullopt;
+  }
+  return (op == LetOp::Min) == (gap.constant() <= 0) ? a : b;
 }
 
 Affine GroupEmitter::let(Scope& scope, LetOp op, const Affine& a, const Affine& b) {

@@ -5,16 +5,13 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "base/integer.h"
 
 namespace dlcc::sim {
 namespace {
 
 constexpr int kUnitBits = 24;                                                // work units of one byte: 2^24
 constexpr double kUnitsPerTick = double{1 << kUnitBits} / (1 << kTickBits);  // of one byte a cycle
-
-int64_t round_up(int64_t value, int64_t granule) {
-  return granule > 1 ? (value + granule - 1) / granule * granule : value;
-}
 
 }  // namespace
 

@@ -4,31 +4,10 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "hw/let_value.h"
 
 namespace dlcc::sim {
 namespace {
-
-int64_t floor_div(int64_t a, int64_t k) {
-  const int64_t q = a / k;
-  return a % k != 0 && a < 0 ? q - 1 : q;
-}
-
-int64_t value_of(const hw::Let& let, const int64_t* env) {
-  const int64_t a = eval(let.a, env), b = eval(let.b, env);
-  switch (let.op) {
-    case hw::LetOp::Assign:
-      return a;
-    case hw::LetOp::FloorDiv:
-      return floor_div(a, b);
-    case hw::LetOp::Mod:
-      return a - floor_div(a, b) * b;
-    case hw::LetOp::Min:
-      return std::min(a, b);
-    case hw::LetOp::Max:
-      return std::max(a, b);
-  }
-  return 0;
-}
 
 OpKind kind_of(const hw::Node& node) {
   switch (node.v.index()) {
@@ -121,7 +100,7 @@ const Leaf* Cursor::next() {
         break;
       }
       case GroupCode::InstrKind::Let:
-        env[instr.let->var] = value_of(*instr.let, env);
+        env[instr.let->var] = hw::apply(instr.let->op, eval(instr.let->a, env), eval(instr.let->b, env));
         ++at_;
         break;
       case GroupCode::InstrKind::If: {

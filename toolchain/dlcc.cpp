@@ -1,5 +1,4 @@
 // dlcc: an ONNX model and a chip file in, an artifact directory and a per-layer report out. The flow of the whole compiler is compile_model().
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <chrono>
@@ -15,7 +14,7 @@
 #include "targets/target.h"
 #include "sim/report.h"
 #include "toolchain/artifact.h"
-#include "toolchain/driver.h"
+#include "toolchain/command_line.h"
 #include "toolchain/report.h"
 
 namespace {
@@ -62,20 +61,6 @@ class PassLog {
   std::vector<std::pair<std::string, double>> times_;
 };
 
-Result<std::map<std::string, int64_t>> parse_dims(const std::vector<std::string>& dims) {
-  std::map<std::string, int64_t> out;
-  for (const std::string& item : dims) {
-    const size_t equals = item.rfind('=');
-    char* end = nullptr;
-    const int64_t value = equals == std::string::npos ? -1 : std::strtoll(item.c_str() + equals + 1, &end, 10);
-    if (value < 0 || end == nullptr || *end != '\0' || equals == 0 || item.size() == equals + 1) {
-      return error("--dim", "'" + item + "' is not NAME=N with N >= 0");
-    }
-    out[item.substr(0, equals)] = value;
-  }
-  return out;
-}
-
 /// Prints one stage's text and stops; false: not a stage's name.
 Result<bool> emit_text(const Options& options, const frontend::Graph& graph, const te::Module& module, const lowering::Compiled& compiled,
                        const hw::Machine& machine) {
@@ -100,7 +85,7 @@ Result<bool> emit_text(const Options& options, const frontend::Graph& graph, con
 
 Result<frontend::Graph> load_graph(const Options& options, PassLog& log) {
   frontend::LoadOptions load;
-  DLCC_TRY(load.dims, parse_dims(options.dims));
+  DLCC_TRY(load.dims, toolchain::parse_dims(options.dims));
   load.after_pass = [&](const char* pass, const frontend::Graph& graph) { log.done(pass, [&] { return frontend::print(graph); }); };
   std::vector<std::string> defaulted;
   DLCC_TRY(frontend::Graph graph, frontend::load_model(options.model, load, &defaulted));
@@ -176,11 +161,5 @@ int main(int argc, char** argv) {
   app.add_option("--print-after", options.print_after, "print the text form after a pass (names: --time-passes)");
   app.add_flag("--time-passes", options.time_passes, "milliseconds of each pass, to stderr");
   app.add_flag("-q,--quiet", options.quiet, "do not print the report");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    const int code = app.exit(e);
-    return code == 0 ? toolchain::kOk : toolchain::kBadInput;
-  }
-  return toolchain::run_tool("dlcc", [&] { return compile_model(options); });
+  return toolchain::parse_and_run("dlcc", app, argc, argv, [&] { return compile_model(options); });
 }

@@ -1,24 +1,15 @@
 // dlhw: check, show and describe chip files. Findings go to stderr; exit codes: 0 ok, 4 bad input, 5 internal error.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-#include <cstdio>
-#include <exception>
 #include <string>
 #include <vector>
 
 #include "hw/machine_keys.h"
 #include "hw/machine_yaml.h"
+#include "toolchain/command_line.h"
 
 namespace dlcc {
 namespace {
-
-constexpr int kOk = 0, kBadInput = 4, kInternal = 5;
-
-int refuse(const Diags& diags) {
-  fmt::print(stderr, "{}\n", to_string(diags));
-  return kBadInput;
-}
 
 /// "sw26010 (file): ok; 120 numbers: 80 with a source, 30 estimated, 10 default, 0 without"
 std::string summary(const hw::Machine& machine) {
@@ -34,29 +25,31 @@ std::string summary(const hw::Machine& machine) {
                      machine.file, machine.provenance.size(), sourced, estimated, defaults, unknown);
 }
 
-int check(const std::vector<std::string>& chips) {
-  int status = kOk;
+/// Every file's findings, not only the first file's.
+Result<int> check(const std::vector<std::string>& chips) {
+  Diags findings;
   for (const std::string& chip : chips) {
     const auto machine = hw::load_machine(chip);
     if (machine.ok()) {
       fmt::print("{}\n", summary(*machine));
     } else {
-      status = refuse(machine.diags());
+      findings.insert(findings.end(), machine.diags().begin(), machine.diags().end());
     }
   }
-  return status;
+  return findings.empty() ? Result<int>(toolchain::kOk) : Result<int>(findings);
 }
 
-int show(const std::string& chip) {
-  const auto machine = hw::load_machine(chip);
-  if (!machine.ok()) {
-    return refuse(machine.diags());
-  }
-  fmt::print("{}", hw::describe(*machine));
-  return kOk;
+Result<int> show(const std::string& chip) {
+  DLCC_TRY(const hw::Machine machine, hw::load_machine(chip));
+  fmt::print("{}", hw::describe(machine));
+  return static_cast<int>(toolchain::kOk);
 }
 
-int run(int argc, char** argv) {
+}  // namespace
+}  // namespace dlcc
+
+int main(int argc, char** argv) {
+  using namespace dlcc;
   CLI::App app{"dlhw: author and inspect chip files"};
   app.require_subcommand(1);
   std::vector<std::string> chips;
@@ -68,31 +61,14 @@ int run(int argc, char** argv) {
   bool keys = false;
   CLI::App* schema_command = app.add_subcommand("schema", "print the JSON Schema of the chip file");
   schema_command->add_flag("--keys", keys, "print the key tables of docs/chips.md instead");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kOk : kBadInput;
-  }
-  if (*check_command) {
-    return check(chips);
-  }
-  if (*show_command) {
-    return show(chip);
-  }
-  if (*schema_command) {
+  return toolchain::parse_and_run("dlhw", app, argc, argv, [&]() -> Result<int> {
+    if (*check_command) {
+      return check(chips);
+    }
+    if (*show_command) {
+      return show(chip);
+    }
     fmt::print("{}", keys ? hw::key_tables_markdown() : hw::chip_json_schema());
-  }
-  return kOk;
-}
-
-}  // namespace
-}  // namespace dlcc
-
-int main(int argc, char** argv) {
-  try {
-    return dlcc::run(argc, argv);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "dlhw: internal error: {}\n", error.what());
-    return dlcc::kInternal;
-  }
+    return static_cast<int>(toolchain::kOk);
+  });
 }

@@ -10,6 +10,7 @@
 
 #include "toolchain/artifact.h"
 #include "toolchain/check_outputs.h"
+#include "toolchain/command_line.h"
 #include "toolchain/data_flags.h"
 #include "toolchain/install_paths.h"
 
@@ -178,11 +179,5 @@ int main(int argc, char** argv) {
   app.add_option("--threads", options.threads, "threads of the emitted code")->check(CLI::Range(1, 1024));
   app.add_option("--repeat", options.repeat, "runs of each data set")->check(CLI::Range(1, 1000000));
   app.add_option("--times", options.times, "write the seconds of each run here, as a JSON array");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    const int code = app.exit(e);
-    return code == 0 ? toolchain::kOk : toolchain::kBadInput;
-  }
-  return toolchain::run_tool("dlrun", [&] { return run_artifact(options); });
+  return toolchain::parse_and_run("dlrun", app, argc, argv, [&] { return run_artifact(options); });
 }

@@ -7,6 +7,7 @@
 #include "sim/report.h"
 #include "toolchain/artifact.h"
 #include "toolchain/check_outputs.h"
+#include "toolchain/command_line.h"
 #include "toolchain/data_flags.h"
 #include "toolchain/report.h"
 
@@ -104,11 +105,5 @@ int main(int argc, char** argv) {
   app.add_option("--dma-trace", options.dma_trace, "write every DMA descriptor here: core direction space address block blocks stride");
   app.add_flag("--no-sanitize", options.no_sanitize, "skip the sanitizer");
   app.add_flag("-q,--quiet", options.quiet, "do not print the per-layer table");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    const int code = app.exit(e);
-    return code == 0 ? toolchain::kOk : toolchain::kBadInput;
-  }
-  return toolchain::run_tool("dlsim", [&] { return simulate(options); });
+  return toolchain::parse_and_run("dlsim", app, argc, argv, [&] { return simulate(options); });
 }

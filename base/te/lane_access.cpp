@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/integer.h"
 #include "base/te/scalar_ops.h"
 
 namespace dlcc::te {
@@ -140,10 +141,6 @@ void LaneAccess::start(const LaneRuns& runs) {
 }
 
 namespace {
-
-int64_t floor_div(int64_t a, int64_t b) {
-  return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
-}
 
 /// Copies elements at offset, offset + step, ... into lanes [begin, end).
 template <class Element, class Lane>

@@ -209,13 +209,7 @@ Status define_conv_transpose(OpContext& ctx, StmtBuilder& builder) {
   if (direct) {
     return ok_status();
   }
-  Statement after(builder);
-  Index point = after.pars(builder.tensor(output).shape);
-  int root = after.load(sum, point);
-  if (ctx.has_input(2)) {
-    root = after.body().binary(te::Op::Add, root, after.operand(builder.input(2), {point[1]}));
-  }
-  after.map(output, point, root);
+  add_channel_bias(ctx, builder, sum, output);
   return ok_status();
 }
 

@@ -253,6 +253,16 @@ void copy(StmtBuilder& builder, int output, int source) {
   s.map(output, point, s.load(source, point));
 }
 
+void add_channel_bias(const OpContext& ctx, StmtBuilder& builder, int sum, int output) {
+  Statement after(builder);
+  Index point = after.pars(builder.tensor(output).shape);
+  int root = after.load(sum, point);
+  if (ctx.has_input(2)) {
+    root = after.body().binary(te::Op::Add, root, after.operand(builder.input(2), {point[1]}));
+  }
+  after.map(output, point, root);
+}
+
 int inverse_deviation(te::ScalarBuilder& body, int variance, double epsilon) {
   DType type = body.type(variance);
   int root = body.unary(te::Op::Sqrt, body.binary(te::Op::Add, variance, body.constant(type, epsilon)));

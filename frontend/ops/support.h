@@ -94,6 +94,9 @@ int widened(te::ScalarBuilder& body, int node);
 /// output = source, element by element, of one shape.
 void copy(StmtBuilder& builder, int output, int source);
 
+/// output = sum, plus input 2 along dim 1 where the node has one: the end of a convolution.
+void add_channel_bias(const OpContext& ctx, StmtBuilder& builder, int sum, int output);
+
 /// 1 / sqrt(variance + epsilon).
 int inverse_deviation(te::ScalarBuilder& body, int variance, double epsilon);
 

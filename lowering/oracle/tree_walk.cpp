@@ -2,31 +2,11 @@
 
 #include <algorithm>
 
+#include "hw/let_value.h"
+
 namespace dlcc::lowering::oracle {
 
 namespace {
-
-int64_t floor_div(int64_t a, int64_t b) {
-  const int64_t quotient = a / b;
-  return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
-}
-
-int64_t value_of(const hw::Let& let, const std::vector<int64_t>& env) {
-  const int64_t a = let.a.eval(env), b = let.b.eval(env);
-  switch (let.op) {
-    case hw::LetOp::Assign:
-      return a;
-    case hw::LetOp::FloorDiv:
-      return floor_div(a, b);
-    case hw::LetOp::Mod:
-      return a - floor_div(a, b) * b;
-    case hw::LetOp::Min:
-      return std::min(a, b);
-    case hw::LetOp::Max:
-      return std::max(a, b);
-  }
-  return 0;
-}
 
 class Walker {
  public:
@@ -46,7 +26,7 @@ class Walker {
 
   bool one(const hw::Node& node) {
     if (const auto* let = std::get_if<hw::Let>(&node.v)) {
-      at_.env[static_cast<size_t>(let->var)] = value_of(*let, at_.env);
+      at_.env[static_cast<size_t>(let->var)] = hw::apply(let->op, let->a.eval(at_.env), let->b.eval(at_.env));
       return true;
     }
     if (const auto* guard = std::get_if<hw::If>(&node.v)) {

@@ -8,16 +8,13 @@
 #include <cmath>
 #include <limits>
 
+#include "base/integer.h"
 #include "targets/x86/kernel_code.h"
 
 namespace dlcc::targets::x86 {
 namespace {
 
 constexpr int64_t kScratchAlign = 128;
-
-int64_t round_up(int64_t value, int64_t to) {
-  return (value + to - 1) / to * to;
-}
 
 /// The element of that type nearest to value, as an integer of its size.
 uint64_t element_bits(DType type, double value) {

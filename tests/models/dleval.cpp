@@ -5,6 +5,7 @@
 #include "frontend/load_model.h"
 #include "frontend/ops.h"
 #include "toolchain/check_outputs.h"
+#include "toolchain/command_line.h"
 #include "toolchain/data_flags.h"
 
 namespace {
@@ -24,9 +25,7 @@ hw::Program signature(const te::Module& module) {
 
 Result<int> evaluate(const std::string& model, const std::vector<std::string>& dims, toolchain::DataOptions data, const std::string& save) {
   frontend::LoadOptions load;
-  for (const std::string& dim : dims) {
-    load.dims[dim.substr(0, dim.find('='))] = std::stoll(dim.substr(dim.find('=') + 1));
-  }
+  DLCC_TRY(load.dims, toolchain::parse_dims(dims));
   DLCC_TRY(const frontend::Graph graph, frontend::load_model(model, load, nullptr));
   DLCC_TRY(const frontend::Definition definition, frontend::define(graph));
   const hw::Program program = signature(definition.module);
@@ -52,6 +51,5 @@ int main(int argc, char** argv) {
   app.add_option("--dim", dims, "NAME=N");
   app.add_option("--save", save, "write output_N.pb into this folder");
   toolchain::add_data_flags(app, data);
-  CLI11_PARSE(app, argc, argv);
-  return toolchain::run_tool("dleval", [&] { return evaluate(model, dims, data, save); });
+  return toolchain::parse_and_run("dleval", app, argc, argv, [&] { return evaluate(model, dims, data, save); });
 }

@@ -137,6 +137,18 @@ Status write_all(int fd, std::string_view content, const fs::path& path) {
   return ok_status();
 }
 
+}  // namespace
+
+Status write_file(const fs::path& path, std::string_view content) {
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (file.get() < 0) {
+    return error(path.string(), "cannot be created: " + errno_text());
+  }
+  return write_all(file.get(), content, path);
+}
+
+namespace {
+
 bool stays_inside(const fs::path& relative) {
   if (relative.empty() || relative.is_absolute()) {
     return false;
@@ -164,6 +176,7 @@ Result<OutputDirectory> OutputDirectory::create(const fs::path& final_path) {
   directory.final_ = final_name;
   const fs::path temporary = final_name.string() + ".tmp-" + std::to_string(::getpid());
   std::error_code code;
+  fs::create_directories(final_name.parent_path(), code);  // where it fails, create_directory below says why
   fs::remove_all(temporary, code);  // left by a killed process that had the same number
   if (!fs::create_directory(temporary, code)) {
     return error(temporary.string(), "cannot be created: " + (code ? code.message() : std::string("it exists")));
@@ -192,11 +205,7 @@ Status OutputDirectory::write(const std::string& relative_path, std::string_view
   if (code) {
     return error(path.parent_path().string(), "cannot be created: " + code.message());
   }
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (file.get() < 0) {
-    return error(path.string(), "cannot be created: " + errno_text());
-  }
-  return write_all(file.get(), content, path);
+  return write_file(path, content);
 }
 
 Status OutputDirectory::commit() {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 
@@ -27,10 +28,12 @@ class MappedFile {
 };
 
 Result<std::string> read_text_file(const std::filesystem::path& path, size_t limit_bytes = size_t{256} << 20);
+/// Creates the file or replaces its content; its directory must exist.
+Status write_file(const std::filesystem::path& path, std::string_view content);
 
 /// Collects an output directory under the sibling name "<final>.tmp-<pid>"; `commit` renames it to its final name (replacing an empty
 /// directory or an earlier output, recognised by its manifest.json; any other existing directory is an error). Without commit nothing is
-/// left behind. The parent directory must exist.
+/// left behind but parent directories that had to be made.
 class OutputDirectory {
  public:
   static Result<OutputDirectory> create(const std::filesystem::path& final_path);

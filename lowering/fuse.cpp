@@ -198,11 +198,10 @@ class Fuser {
     if (merged.stmts.size() > kMaxGroup) {
       return fmt::format("a group of {} statements, the limit is {}", merged.stmts.size(), kMaxGroup);
     }
-    int contractions = 0, reductions = 0;
+    int contractions = 0;
     const std::set<int> members(merged.stmts.begin(), merged.stmts.end());
     for (int s : merged.stmts) {
       contractions += is_contraction(stmt(s)) ? 1 : 0;
-      reductions += stmt(s).kind == StmtKind::Reduce ? 1 : 0;
       if (s == merged.stmts.back()) {
         continue;
       }

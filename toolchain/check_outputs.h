@@ -19,7 +19,7 @@ inline bool check_outputs(const DataSet& set, const std::vector<te::Array>& outp
       fmt::print("{}: '{}' computed, nothing to compare with\n", set.name, name);
       continue;
     }
-    const Comparison result = compare(outputs[i], *set.expected[i], options.rtol, options.atol, name);
+    const Comparison result = compare(outputs[i], *set.expected[i], *options.rtol, *options.atol, name);
     fmt::print("{}: '{}' {}, worst error {:.3g} of the tolerance\n", set.name, name, result.equal ? "equal" : "DIFFERS", result.worst);
     if (!result.equal) {
       fmt::print("  {}\n", result.message);

@@ -146,24 +146,37 @@ Result<std::vector<DataSet>> load_data(const DataOptions& options, const hw::Pro
   return sets;
 }
 
-Status read_tolerance(DataOptions& options) {
-  if (options.tolerance_given || options.test_data.empty()) {
-    return ok_status();
+namespace {
+/// The JSON object of a tolerance.json beside the test data; null when there is none.
+Result<nlohmann::json> stored_tolerance(const std::string& test_data) {
+  if (test_data.empty()) {
+    return nlohmann::json();
   }
-  for (const fs::path& folder : {fs::path(options.test_data), fs::path(options.test_data).parent_path()}) {
+  for (const fs::path& folder : {fs::path(test_data), fs::path(test_data).parent_path()}) {
     const fs::path path = folder / "tolerance.json";
     if (!fs::exists(path)) {
       continue;
     }
     DLCC_TRY(const std::string text, read_text_file(path));
-    const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+    nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
     if (!json.is_object() || !json.value("rtol", nlohmann::json(0.0)).is_number() || !json.value("atol", nlohmann::json(0.0)).is_number()) {
       return error(path.string(), "not an object with numbers rtol and atol");
     }
-    options.rtol = json.value("rtol", options.rtol);
-    options.atol = json.value("atol", options.atol);
-    break;
+    return json;
   }
+  return nlohmann::json();
+}
+}  // namespace
+
+Status complete_tolerance(DataOptions& options) {
+  DLCC_TRY(const nlohmann::json stored, stored_tolerance(options.test_data));
+  const auto complete = [&stored](std::optional<double>& value, const char* key, double otherwise) {
+    if (!value) {
+      value = stored.is_object() ? stored.value(key, otherwise) : otherwise;
+    }
+  };
+  complete(options.rtol, "rtol", 1e-3);
+  complete(options.atol, "atol", 1e-5);
   return ok_status();
 }
 

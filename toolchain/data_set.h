@@ -16,8 +16,7 @@ struct DataOptions {
   std::string test_data;             // a folder with input_N.pb, or one with test_data_set_* folders
   std::string input, expect;         // .npz
   std::optional<uint64_t> random;    // seed
-  double rtol = 1e-3, atol = 1e-5;
-  bool tolerance_given = false;      // else a tolerance.json beside the test data counts
+  std::optional<double> rtol, atol;  // unset until complete_tolerance()
 };
 
 struct DataSet {
@@ -29,8 +28,8 @@ struct DataSet {
 /// Shapes and types are checked against the program: an error that names the input, both shapes, and --dim where a symbol may be the cause.
 Result<std::vector<DataSet>> load_data(const DataOptions& options, const hw::Program& program);
 
-/// Tolerance of the test data: tolerance.json {"rtol": .., "atol": ..} in the folder or its parent.
-Status read_tolerance(DataOptions& options);
+/// Sets what the command line left unset: from tolerance.json {"rtol": .., "atol": ..} in the test data's folder or its parent, else 1e-3 and 1e-5.
+Status complete_tolerance(DataOptions& options);
 
 struct Comparison {
   bool equal = true;

@@ -150,16 +150,16 @@ Result<int> compile_model(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("dlcc: compiles an ONNX model for a chip described by one YAML file");
+  toolchain::CommandLine line("dlcc", "compiles an ONNX model for a chip described by one YAML file");
   Options options;
-  app.add_option("--hw", options.chip, "chip: a name (sw26010, x86-64-v4, ...) or the path of a YAML file")->required();
-  app.add_option("model", options.model, "ONNX file")->required();
-  app.add_option("-o,--out", options.out, "output directory; default: <model>.<chip>");
-  app.add_option("--dim", options.dims, "NAME=N: value of a symbolic dimension (unset ones are 1); may be repeated");
-  app.add_flag("--explain", options.explain, "say why each tile, fusion or intrinsic was refused");
-  app.add_option("--emit", options.emit, "print one form and write nothing: graph, stmts, plan, program, llvm, asm, c");
-  app.add_option("--print-after", options.print_after, "print the text form after a pass (names: --time-passes)");
-  app.add_flag("--time-passes", options.time_passes, "milliseconds of each pass, to stderr");
-  app.add_flag("-q,--quiet", options.quiet, "do not print the report");
-  return toolchain::parse_and_run("dlcc", app, argc, argv, [&] { return compile_model(options); });
+  line.option("--hw", &options.chip, "chip: a name (sw26010, x86-64-v4, ...) or the path of a YAML file", {.required = true});
+  line.option("model", &options.model, "ONNX file", {.required = true});
+  line.option("-o,--out", &options.out, "output directory; default: <model>.<chip>");
+  line.option("--dim", &options.dims, "NAME=N: value of a symbolic dimension (unset ones are 1); may be repeated");
+  line.flag("--explain", options.explain, "say why each tile, fusion or intrinsic was refused");
+  line.option("--emit", &options.emit, "print one form and write nothing: graph, stmts, plan, program, llvm, asm, c");
+  line.option("--print-after", &options.print_after, "print the text form after a pass (names: --time-passes)");
+  line.flag("--time-passes", options.time_passes, "milliseconds of each pass, to stderr");
+  line.flag("-q,--quiet", options.quiet, "do not print the report");
+  return line.run(argc, argv, [&] { return compile_model(options); });
 }

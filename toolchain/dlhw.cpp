@@ -50,22 +50,22 @@ Result<int> show(const std::string& chip) {
 
 int main(int argc, char** argv) {
   using namespace dlcc;
-  CLI::App app{"dlhw: author and inspect chip files"};
-  app.require_subcommand(1);
+  toolchain::CommandLine line("dlhw", "author and inspect chip files");
+  std::string command;
   std::vector<std::string> chips;
-  CLI::App* check_command = app.add_subcommand("check", "read chip files strictly, report every finding");
-  check_command->add_option("chip", chips, "YAML files or names of shipped chips")->required();
+  line.command("check", "read chip files strictly, report every finding", command);
+  line.option("chip", &chips, "YAML files or names of shipped chips", {.required = true});
   std::string chip;
-  CLI::App* show_command = app.add_subcommand("show", "print every resolved number with its source");
-  show_command->add_option("chip", chip, "YAML file or name of a shipped chip")->required();
+  line.command("show", "print every resolved number with its source", command);
+  line.option("chip", &chip, "YAML file or name of a shipped chip", {.required = true});
   bool keys = false;
-  CLI::App* schema_command = app.add_subcommand("schema", "print the JSON Schema of the chip file");
-  schema_command->add_flag("--keys", keys, "print the key tables of docs/chips.md instead");
-  return toolchain::parse_and_run("dlhw", app, argc, argv, [&]() -> Result<int> {
-    if (*check_command) {
+  line.command("schema", "print the JSON Schema of the chip file", command);
+  line.flag("--keys", keys, "print the key tables of docs/chips.md instead");
+  return line.run(argc, argv, [&]() -> Result<int> {
+    if (command == "check") {
       return check(chips);
     }
-    if (*show_command) {
+    if (command == "show") {
       return show(chip);
     }
     fmt::print("{}", keys ? hw::key_tables_markdown() : hw::chip_json_schema());

@@ -1,17 +1,16 @@
 // dlrun: builds the emitted code with the artifact's own commands (the host compiler; under the shim for C dialects), runs it, compares.
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
 
+#include "base/files.h"
 #include "toolchain/artifact.h"
 #include "toolchain/check_outputs.h"
 #include "toolchain/command_line.h"
-#include "toolchain/data_flags.h"
 #include "toolchain/install_paths.h"
 
 namespace {
@@ -133,7 +132,7 @@ Result<std::vector<te::Array>> run_once(const Model& model, const toolchain::Art
 
 Result<int> run_artifact(Options options) {
   DLCC_TRY(const toolchain::Artifact artifact, toolchain::read_artifact(options.artifact));
-  DLCC_RETURN_IF_ERROR(toolchain::read_tolerance(options.data));
+  DLCC_RETURN_IF_ERROR(toolchain::complete_tolerance(options.data));
   DLCC_TRY(const std::vector<toolchain::DataSet> sets, toolchain::load_data(options.data, artifact.program));
   const ScratchDirectory scratch;
   DLCC_RETURN_IF_ERROR(build(artifact, scratch.path()));
@@ -146,7 +145,7 @@ Result<int> run_artifact(Options options) {
     fmt::print("running the {} copy of the code\n", model.cpu());
   }
   bool equal = true;
-  nlohmann::json times = nlohmann::json::array();
+  std::vector<double> times;
   for (const toolchain::DataSet& set : sets) {
     std::vector<te::Array> outputs;
     for (int i = 0; i < options.repeat; ++i) {
@@ -159,11 +158,7 @@ Result<int> run_artifact(Options options) {
   }
   model.release();
   if (!options.times.empty()) {
-    std::ofstream out(options.times);
-    out << times.dump() << "\n";
-    if (!out) {
-      return error(options.times, "cannot write");
-    }
+    DLCC_RETURN_IF_ERROR(write_file(options.times, fmt::format("[{}]\n", fmt::join(times, ", "))));
   }
   return static_cast<int>(equal ? toolchain::kOk : toolchain::kDiffers);
 }
@@ -171,13 +166,13 @@ Result<int> run_artifact(Options options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("dlrun: builds and runs the code that dlcc emitted");
+  toolchain::CommandLine line("dlrun", "builds and runs the code that dlcc emitted");
   Options options;
-  app.add_option("artifact", options.artifact, "directory that dlcc wrote")->required();
-  toolchain::add_data_flags(app, options.data);
-  app.add_option("--save", options.save, "write output_N.pb into this folder");
-  app.add_option("--threads", options.threads, "threads of the emitted code")->check(CLI::Range(1, 1024));
-  app.add_option("--repeat", options.repeat, "runs of each data set")->check(CLI::Range(1, 1000000));
-  app.add_option("--times", options.times, "write the seconds of each run here, as a JSON array");
-  return toolchain::parse_and_run("dlrun", app, argc, argv, [&] { return run_artifact(options); });
+  line.option("artifact", &options.artifact, "directory that dlcc wrote", {.required = true});
+  line.data_options(options.data);
+  line.option("--save", &options.save, "write output_N.pb into this folder");
+  line.option("--threads", &options.threads, "threads of the emitted code", {.least = 1, .most = 1024});
+  line.option("--repeat", &options.repeat, "runs of each data set", {.least = 1, .most = 1000000});
+  line.option("--times", &options.times, "write the seconds of each run here, as a JSON array");
+  return line.run(argc, argv, [&] { return run_artifact(options); });
 }

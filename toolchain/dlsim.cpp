@@ -1,14 +1,11 @@
 // dlsim: runs an artifact on the simulator: values, cycles, sanitizer, timeline.
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include <fstream>
-
+#include "base/files.h"
 #include "sim/report.h"
 #include "toolchain/artifact.h"
 #include "toolchain/check_outputs.h"
 #include "toolchain/command_line.h"
-#include "toolchain/data_flags.h"
 #include "toolchain/report.h"
 
 namespace {
@@ -22,13 +19,6 @@ struct Options {
   int threads = 1;
   bool no_sanitize = false, quiet = false;
 };
-
-Status write_file(const std::string& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.close();
-  return out ? ok_status() : Status(error(path, "cannot write"));
-}
 
 sim::Options sim_options(const Options& options) {
   sim::Options out;
@@ -56,7 +46,7 @@ Result<int> simulate(Options options) {
   DLCC_TRY(const toolchain::Artifact artifact, toolchain::read_artifact(options.artifact));
   std::vector<toolchain::DataSet> sets(1);
   if (options.mode != "time") {
-    DLCC_RETURN_IF_ERROR(toolchain::read_tolerance(options.data));
+    DLCC_RETURN_IF_ERROR(toolchain::complete_tolerance(options.data));
     DLCC_TRY(sets, toolchain::load_data(options.data, artifact.program));
   }
   bool equal = true, clean = true;
@@ -91,19 +81,19 @@ Result<int> simulate(Options options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("dlsim: runs a compiled model on the simulator of its chip");
+  toolchain::CommandLine line("dlsim", "runs a compiled model on the simulator of its chip");
   Options options;
-  app.add_option("artifact", options.artifact, "directory that dlcc wrote")->required();
-  toolchain::add_data_flags(app, options.data);
-  app.add_option("--save", options.save, "write output_N.pb into this folder");
-  app.add_option("--mode", options.mode, "both, func (values only) or time (cycles only, needs no data)")->check(CLI::IsMember({"both", "func", "time"}));
-  app.add_option("--dma", options.dma, "when asynchronous transfers move data: issue, wait or random")->check(CLI::IsMember({"issue", "wait", "random"}));
-  app.add_option("--seed", options.seed, "for --dma random");
-  app.add_option("--threads", options.threads, "host threads; results do not depend on them")->check(CLI::Range(1, 256));
-  app.add_option("--report", options.report, "write report.json here");
-  app.add_option("--trace", options.trace, "write a Chrome/Perfetto trace here");
-  app.add_option("--dma-trace", options.dma_trace, "write every DMA descriptor here: core direction space address block blocks stride");
-  app.add_flag("--no-sanitize", options.no_sanitize, "skip the sanitizer");
-  app.add_flag("-q,--quiet", options.quiet, "do not print the per-layer table");
-  return toolchain::parse_and_run("dlsim", app, argc, argv, [&] { return simulate(options); });
+  line.option("artifact", &options.artifact, "directory that dlcc wrote", {.required = true});
+  line.data_options(options.data);
+  line.option("--save", &options.save, "write output_N.pb into this folder");
+  line.option("--mode", &options.mode, "both, func (values only) or time (cycles only, needs no data)", {.one_of = {"both", "func", "time"}});
+  line.option("--dma", &options.dma, "when asynchronous transfers move data: issue, wait or random", {.one_of = {"issue", "wait", "random"}});
+  line.option("--seed", &options.seed, "for --dma random");
+  line.option("--threads", &options.threads, "host threads; results do not depend on them", {.least = 1, .most = 256});
+  line.option("--report", &options.report, "write report.json here");
+  line.option("--trace", &options.trace, "write a Chrome/Perfetto trace here");
+  line.option("--dma-trace", &options.dma_trace, "write every DMA descriptor here: core direction space address block blocks stride");
+  line.flag("--no-sanitize", options.no_sanitize, "skip the sanitizer");
+  line.flag("-q,--quiet", options.quiet, "do not print the per-layer table");
+  return line.run(argc, argv, [&] { return simulate(options); });
 }

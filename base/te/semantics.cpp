@@ -75,7 +75,6 @@ class SemanticsParser {
                   const std::vector<SemanticsParam>& params, const std::string& where)
       : lexer_(text, where),
         operands_(operands),
-        params_(params),
         scope_(operands, params),
         parser_(lexer_, builder_, scope_) {
     parser_.set_call_hook([this](const std::string& name) { return call(name); });
@@ -102,7 +101,6 @@ class SemanticsParser {
 
   Lexer lexer_;
   const std::vector<SemanticsOperand>& operands_;
-  const std::vector<SemanticsParam>& params_;
   SemanticsScope scope_;
   ScalarBuilder builder_;
   ExprParser parser_;

@@ -6,7 +6,6 @@
 #include "frontend/ops.h"
 #include "toolchain/check_outputs.h"
 #include "toolchain/command_line.h"
-#include "toolchain/data_flags.h"
 
 namespace {
 
@@ -29,7 +28,7 @@ Result<int> evaluate(const std::string& model, const std::vector<std::string>& d
   DLCC_TRY(const frontend::Graph graph, frontend::load_model(model, load, nullptr));
   DLCC_TRY(const frontend::Definition definition, frontend::define(graph));
   const hw::Program program = signature(definition.module);
-  DLCC_RETURN_IF_ERROR(toolchain::read_tolerance(data));
+  DLCC_RETURN_IF_ERROR(toolchain::complete_tolerance(data));
   DLCC_TRY(const std::vector<toolchain::DataSet> sets, toolchain::load_data(data, program));
   bool equal = true;
   for (const toolchain::DataSet& set : sets) {
@@ -43,13 +42,13 @@ Result<int> evaluate(const std::string& model, const std::vector<std::string>& d
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("dleval: runs a model through the naive evaluator");
+  toolchain::CommandLine line("dleval", "runs a model through the naive evaluator");
   std::string model, save;
   std::vector<std::string> dims;
   toolchain::DataOptions data;
-  app.add_option("model", model, "ONNX file")->required();
-  app.add_option("--dim", dims, "NAME=N");
-  app.add_option("--save", save, "write output_N.pb into this folder");
-  toolchain::add_data_flags(app, data);
-  return toolchain::parse_and_run("dleval", app, argc, argv, [&] { return evaluate(model, dims, data, save); });
+  line.option("model", &model, "ONNX file", {.required = true});
+  line.option("--dim", &dims, "NAME=N");
+  line.option("--save", &save, "write output_N.pb into this folder");
+  line.data_options(data);
+  return line.run(argc, argv, [&] { return evaluate(model, dims, data, save); });
 }

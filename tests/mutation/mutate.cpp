@@ -8,7 +8,6 @@
 // transfers decide, not the sanitizer.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdlib>
 #include <random>
@@ -18,6 +17,7 @@
 #include "sim/sim.h"
 #include "tests/mutation/mutants.h"
 #include "tests/mutation/subjects.h"
+#include "toolchain/command_line.h"
 
 namespace {
 
@@ -252,20 +252,14 @@ Result<int> run_all(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("mutation test of compiled programs");
+  toolchain::CommandLine line("mutate", "mutation test of compiled programs");
   Options options;
   if (const char* shared = std::getenv("DLCC_SHARED")) {
     options.shared = shared;
   }
-  app.add_option("--only", options.only, "run programs whose name (subject@chip) contains this");
-  app.add_option("--models", options.models, "models of the shared folder to use instead of the usual ones");
-  app.add_option("--seed", options.seed, "of the data");
-  app.add_flag("--verbose", options.verbose, "print the program of each survivor");
-  CLI11_PARSE(app, argc, argv);
-  const Result<int> code = run_all(options);
-  if (!code.ok()) {
-    fmt::print(stderr, "{}\n", to_string(code.diags()));
-    return 1;
-  }
-  return *code;
+  line.option("--only", &options.only, "run programs whose name (subject@chip) contains this");
+  line.option("--models", &options.models, "models of the shared folder to use instead of the usual ones");
+  line.option("--seed", &options.seed, "of the data");
+  line.flag("--verbose", options.verbose, "print the program of each survivor");
+  return line.run(argc, argv, [&] { return run_all(options); });
 }

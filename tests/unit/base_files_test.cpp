@@ -83,7 +83,8 @@ TEST_F(Files, output_replaces_only_earlier_outputs) {
   EXPECT_THAT(to_string(OutputDirectory::create(root_ / "mine").diags()), HasSubstr("no manifest.json"));
   put("file", "x");
   EXPECT_THAT(to_string(OutputDirectory::create(root_ / "file").diags()), HasSubstr("not a directory"));
-  EXPECT_FALSE(OutputDirectory::create(root_ / "no/such/parent").ok());
+  EXPECT_TRUE(OutputDirectory::create(root_ / "new/parent/out").ok());
+  EXPECT_THAT(to_string(OutputDirectory::create(root_ / "file/out").diags()), HasSubstr("Not a directory"));
   EXPECT_TRUE(fs::exists(root_ / "mine/notes"));
 }
 

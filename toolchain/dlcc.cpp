@@ -88,7 +88,8 @@ Result<frontend::Graph> load_graph(const Options& options, PassLog& log) {
   DLCC_TRY(load.dims, toolchain::parse_dims(options.dims));
   load.after_pass = [&](const char* pass, const frontend::Graph& graph) { log.done(pass, [&] { return frontend::print(graph); }); };
   std::vector<std::string> defaulted;
-  DLCC_TRY(frontend::Graph graph, frontend::load_model(options.model, load, &defaulted));
+  Result<frontend::Graph> graph = frontend::load_model(options.model, load, &defaulted);
+  // Also when it failed: a size of 1 that nobody asked for may be why.
   for (const std::string& symbol : defaulted) {
     fmt::print(stderr, "note: dimension '{}' is symbolic; compiled for {}=1 (--dim {}=N sets it)\n", symbol, symbol, symbol);
   }

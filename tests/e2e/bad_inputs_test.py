@@ -90,6 +90,11 @@ class BadInputs(Case):
         nodes = [wire.node("Relu", ["x"], ["y"], name="odd", slope=3)]
         self.refused("slope", "odd", model=self.model("attribute.onnx", nodes, [("x", [4])], [("y", [4])]))
 
+    def test_symbolic_dimension_without_value(self):
+        nodes = [wire.node("MaxPool", ["x"], ["y"], name="pool", kernel_shape=[2, 2])]
+        model = self.model("symbolic.onnx", nodes, [("x", [1, 1, "height", 8])], [("y", [1, 1, "h", 7])])
+        self.refused("pool", "window of 2", "--dim height=N", model=model)
+
     def test_chip_errors(self):
         text = (ROOT / "hw" / "chips" / "tutor.yaml").read_text()
         cases = {"clock: 1 GHz": ("clock: 1 GB", "not a frequency"), "size: 2 GiB": ("sice: 2 GiB", "did you mean 'size'"),

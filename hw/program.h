@@ -9,6 +9,7 @@
 //   Dma      for every point p of the box: dst[dst.index(p)] = src[src.index(p)]. A point whose index in the *tensor* is outside its shape is
 //            skipped (tensor is dst) or delivers `fill` (tensor is src). The other side must be inside. Without `fill`, no point may be outside a src tensor.
 //            Async engine: returns at once, the data moves at any time until a Wait on (channel, channel_slot). Pipe and Core engines: in order.
+//            With a lookup, its variable gets its value when the engine is started, not when the data moves.
 //   Fill     every element of the box of a buffer = value.
 //   Compute  for every point of dims (lexicographic over Red dims in their order): Map: write = body; accumulate: write = monoid(write, body), Sum over a
 //            float Mul being write = write + s, with s summed from zero over the leaf's points by s = fma(a, b, s). No access may be outside its object.
@@ -77,6 +78,19 @@ struct BoxDim {
   te::DimKind kind = te::DimKind::Par;
 };
 
+/// An index that is data: var = the integer element `index` of a buffer, plus extent when negative, clamped into [0, extent). A dim of the
+/// tensor that a Dma reads is then this variable alone (a row that is chosen at run time: Gather).
+struct Lookup {
+  VarId var = 0;
+  View index;
+  int64_t extent = 1;
+};
+/// The value of Lookup::var.
+constexpr int64_t looked_up(int64_t element, int64_t extent) {
+  const int64_t at = element < 0 ? element + extent : element;
+  return at < 0 ? 0 : at < extent ? at : extent - 1;
+}
+
 struct Dma {
   int path = 0;                  // Machine::paths
   std::vector<BoxDim> box;
@@ -84,6 +98,7 @@ struct Dma {
   std::optional<double> fill;
   int channel = kNone;           // Reply channel (Async engines)
   Affine channel_slot;
+  std::optional<Lookup> lookup = std::nullopt;
 };
 
 struct Fill {

@@ -360,6 +360,16 @@ class ProgramReader {
     return lexer_.expect("]");
   }
 
+  Result<std::optional<Lookup>> lookup() {
+    Lookup out;
+    DLCC_TRY(out.var, vars_.read(lexer_, "variable"));
+    DLCC_RETURN_IF_ERROR(lexer_.expect("="));
+    DLCC_TRY(out.index, view());
+    DLCC_RETURN_IF_ERROR(lexer_.expect("of"));
+    DLCC_TRY(out.extent, lexer_.integer());
+    return std::optional<Lookup>(std::move(out));
+  }
+
   Result<Dma> dma() {
     Dma out;
     DLCC_TRY(out.path, paths_.read(lexer_, "path"));
@@ -367,6 +377,9 @@ class ProgramReader {
     DLCC_RETURN_IF_ERROR(lexer_.expect("->"));
     DLCC_TRY(out.dst, view());
     DLCC_RETURN_IF_ERROR(over(out.box));
+    if (lexer_.accept("lookup")) {
+      DLCC_TRY(out.lookup, lookup());
+    }
     if (lexer_.accept("pad")) {
       DLCC_TRY(out.fill, lexer_.number());
     }

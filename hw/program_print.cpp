@@ -220,6 +220,10 @@ class ProgramPrinter {
   }
   void print_node(const Dma& dma) {
     std::string line = "dma " + paths_.spell(dma.path) + " " + text(dma.src) + " -> " + text(dma.dst) + over(dma.box);
+    if (dma.lookup.has_value()) {
+      line += " lookup " + vars_.spell(dma.lookup->var) + " = " + text(dma.lookup->index) + " of " +
+              std::to_string(dma.lookup->extent);
+    }
     if (dma.fill.has_value()) {
       line += " pad " + print_number(*dma.fill);
     }

@@ -259,12 +259,53 @@ class BodyVerifier {
     if (dma.path < 0 || static_cast<size_t>(dma.path) >= machine_.paths.size()) {
       return fail("path " + std::to_string(dma.path) + " does not exist");
     }
-    const bool src_tensor = dma.src.kind == ObjectKind::Tensor;
     const auto src = object_of(dma.src), dst = object_of(dma.dst);
     if (!src.has_value() || !dst.has_value()) {
       return;
     }
     where_ = "dma " + src->name + " -> " + dst->name;
+    if (dma.lookup.has_value() && !check_lookup(dma)) {
+      return;
+    }
+    check_sides(dma, *src, *dst);
+    if (dma.lookup.has_value()) {
+      bounds_.unbind(dma.lookup->var);
+    }
+  }
+
+  /// Binds the variable of a lookup.
+  bool check_lookup(const Dma& dma) {
+    const Lookup& lookup = *dma.lookup;
+    static const std::vector<BoxDim> kOnePoint;
+    box_ = &kOnePoint;
+    const auto index = object_of(lookup.index);
+    if (!index.has_value() || !check_view(lookup.index, true) || !can_bind(lookup.var)) {
+      return false;
+    }
+    if (lookup.index.kind != ObjectKind::Buffer || is_float(index->type) || index->type == DType::Bool) {
+      fail("an index that is looked up must be an integer in a buffer");
+      return false;
+    }
+    const bool src_tensor = dma.src.kind == ObjectKind::Tensor;
+    for (size_t d = 0; src_tensor && d < dma.src.index.size(); ++d) {
+      const int64_t size = program_.tensors[static_cast<size_t>(dma.src.object)].shape[d];
+      if (dma.src.index[d].depends_on(lookup.var) &&
+          (!(dma.src.index[d] == Affine::var(lookup.var)) || lookup.extent > size)) {
+        fail("index " + std::to_string(d) + " is not the looked up variable alone, or the dim of " +
+             std::to_string(size) + " is smaller than its range of " + std::to_string(lookup.extent));
+        return false;
+      }
+    }
+    if (!src_tensor || lookup.extent < 1) {
+      fail("a lookup needs a tensor to read and a range of at least 1");
+      return false;
+    }
+    bounds_.bind_range(lookup.var, 0, lookup.extent - 1);
+    return true;
+  }
+
+  void check_sides(const Dma& dma, const Object& src, const Object& dst) {
+    const bool src_tensor = dma.src.kind == ObjectKind::Tensor;
     if (!check_box(dma.box) || !check_view(dma.src, !src_tensor || !dma.fill.has_value()) ||
         !check_view(dma.dst, dma.dst.kind == ObjectKind::Buffer) || !one_dim_per_index(dma)) {
       return;
@@ -280,11 +321,11 @@ class BodyVerifier {
     if (dma.fill.has_value() && !path.can(Transform::Pad)) {
       return fail("path '" + path.name + "' cannot pad");
     }
-    if (src->type != dst->type && !path.can(Transform::Cast)) {
-      return fail("path '" + path.name + "' cannot convert " + std::string(name_of(src->type)) + " to " +
-                  std::string(name_of(dst->type)));
+    if (src.type != dst.type && !path.can(Transform::Cast)) {
+      return fail("path '" + path.name + "' cannot convert " + std::string(name_of(src.type)) + " to " +
+                  std::string(name_of(dst.type)));
     }
-    check_engine(dma, path, bytes_of(src->type));
+    check_engine(dma, path, bytes_of(src.type));
   }
 
   void check_engine(const Dma& dma, const Path& path, int64_t element) {

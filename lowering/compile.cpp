@@ -9,6 +9,7 @@
 #include "lowering/arena.h"
 #include "lowering/cost.h"
 #include "lowering/emit.h"
+#include "lowering/gather_rows.h"
 #include "lowering/kernelize.h"
 #include "lowering/lower.h"
 
@@ -94,9 +95,12 @@ class Compiler {
     if (te::element_count(group.tensors[static_cast<size_t>(group.root_stmt().write.tensor)].shape) == 0) {
       return ok_status();   // nothing to compute
     }
-    Result<hw::Group> lowered = plan_and_lower(group);
+    if (goes_by_rows(group)) {
+      append(group, lower_rows(group, [&](int t) { return program_tensor(t); }, context_.machine), "row by row");
+      return ok_status();
+    }
+    const Status lowered = plan_and_lower(group);
     if (lowered.ok()) {
-      out_.program.groups.push_back(std::move(*lowered));
       return ok_status();
     }
     if (source.stmts.size() == 1) {
@@ -109,7 +113,26 @@ class Compiler {
     return ok_status();
   }
 
-  Result<hw::Group> plan_and_lower(const GroupAnalysis& group) {
+  bool goes_by_rows(const GroupAnalysis& group) const {
+    const te::Stmt& stmt = group.root_stmt();
+    const int read = group.stmts.size() == 1 ? gathered_read(stmt) : -1;
+    if (read < 0) {
+      return false;
+    }
+    const GroupTensor& table = group.tensors[static_cast<size_t>(stmt.reads[static_cast<size_t>(read)].tensor)];
+    return gathers_rows(stmt, table.type, table.shape, context_.machine);
+  }
+
+  void append(const GroupAnalysis& group, hw::Group lowered, const std::string& plan) {
+    lowered.info.bound_cycles = bound_cycles(group, context_.machine);
+    if (!out_.program.groups.empty()) {
+      lowered.body.insert(lowered.body.begin(), hw::Node{hw::Barrier{}});
+    }
+    out_.program.groups.push_back(std::move(lowered));
+    out_.plans.push_back(group.name + ": " + plan);
+  }
+
+  Status plan_and_lower(const GroupAnalysis& group) {
     DLCC_TRY(TilePlan plan, options_.plan_for ? options_.plan_for(group) : choose_plan(group, context_));
     const auto tensor_of = [&](int module_tensor) { return program_tensor(module_tensor); };
     Result<hw::Group> lowered = lower(group, plan, tensor_of, context_);
@@ -118,17 +141,14 @@ class Compiler {
       plan.double_buffer = false;
       lowered = lower(group, plan, tensor_of, context_);
     }
-    if (lowered.ok()) {
-      if (options_.after_group) {
-        options_.after_group(group, plan, *lowered, tensor_of);
-      }
-      lowered->info.bound_cycles = bound_cycles(group, context_.machine);
-      if (!out_.program.groups.empty()) {
-        lowered->body.insert(lowered->body.begin(), hw::Node{hw::Barrier{}});
-      }
-      out_.plans.push_back(group.name + ": " + print(plan, group));
+    if (!lowered.ok()) {
+      return lowered.diags();
     }
-    return lowered;
+    if (options_.after_group) {
+      options_.after_group(group, plan, *lowered, tensor_of);
+    }
+    append(group, std::move(*lowered), print(plan, group));
+    return ok_status();
   }
 
   Status make_kernels(hw::Group& group) {

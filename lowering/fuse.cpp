@@ -8,6 +8,7 @@
 
 #include "lowering/analysis.h"
 #include "lowering/buffers.h"
+#include "lowering/gather_rows.h"
 #include "lowering/stmt_traits.h"
 
 namespace dlcc::lowering {
@@ -194,9 +195,23 @@ class Fuser {
     return "";
   }
 
+  bool stays_alone(int s) const {
+    const int read = gathered_read(stmt(s));
+    if (read < 0) {
+      return false;
+    }
+    const te::Tensor& table = module_.tensors[static_cast<size_t>(stmt(s).reads[static_cast<size_t>(read)].tensor)];
+    return gathers_rows(stmt(s), table.type, table.shape, context_.machine);
+  }
+
   std::string group_refusal(const FusionGroup& merged) const {
     if (merged.stmts.size() > kMaxGroup) {
       return fmt::format("a group of {} statements, the limit is {}", merged.stmts.size(), kMaxGroup);
+    }
+    for (int s : merged.stmts) {
+      if (stays_alone(s)) {
+        return "'" + name(s) + "' gathers row by row";
+      }
     }
     int contractions = 0;
     const std::set<int> members(merged.stmts.begin(), merged.stmts.end());

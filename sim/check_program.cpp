@@ -168,6 +168,10 @@ class GroupChecker {
       check_separable(dma.dst, dma.box);
     }
     check_written(dma.dst);
+    if (dma.lookup.has_value() && check_var(dma.lookup->var) && check(dma.lookup->index)) {
+      need(dma.lookup->index.kind == hw::ObjectKind::Buffer && dma.lookup->extent > 0,
+           "a lookup needs an index in a buffer and a range of at least 1");
+    }
     if (!in_range(dma.path, machine_.paths, "path")) {
       return;
     }

@@ -32,7 +32,7 @@ void CoreRun::execute_dma(const Leaf& leaf, const std::vector<int64_t>& env) {
   transfer.leaf = &leaf;
   transfer.plan = &plan_->plan(leaf);
   transfer.env = env;
-  if (!prepare(transfer)) {
+  if ((dma.lookup.has_value() && !look_up(transfer)) || !prepare(transfer)) {
     return;
   }
   if (context_.options.sanitize) {
@@ -66,6 +66,22 @@ void CoreRun::execute_dma(const Leaf& leaf, const std::vector<int64_t>& env) {
                    write);
     }
   }
+}
+
+/// Sets the variable of the lookup. False: a finding says why not.
+bool CoreRun::look_up(Transfer& transfer) {
+  const hw::Lookup& lookup = *transfer.leaf->as<hw::Dma>().lookup;
+  const ViewCode& index = transfer.plan->views[2];
+  const int64_t* env = transfer.env.data();
+  if (!check_bounds(*transfer.leaf, index, env, {})) {
+    return false;
+  }
+  touch(*transfer.leaf, index, env, {}, false);
+  const int64_t element = te::load_element(index.type(), address(index, index.place(env)), 0).i;
+  const int64_t value = hw::looked_up(element, lookup.extent);
+  transfer.env[static_cast<size_t>(lookup.var)] = value;
+  context_.lookups.add(core_, group_, transfer.leaf->index, value);
+  return true;
 }
 
 /// Fills in the box and both sides. False: nothing to do, or a finding says why not.

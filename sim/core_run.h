@@ -14,6 +14,7 @@
 #include "sim/global_shadow.h"
 #include "sim/group_plan.h"
 #include "sim/local_shadow.h"
+#include "sim/lookups.h"
 #include "sim/sim.h"
 
 namespace dlcc::sim {
@@ -24,6 +25,7 @@ struct RunContext {
   const Options& options;
   std::byte* arena = nullptr;
   const std::byte* weights = nullptr;
+  LookupLog& lookups;
 };
 
 enum class CoreStop : uint8_t { Running, Barrier, End, Deadlock };
@@ -86,6 +88,7 @@ class CoreRun {
                 const std::vector<int64_t>& extents, std::optional<te::Value> start);
 
   bool check_bounds(const Leaf& leaf, const ViewCode& view, const int64_t* env, const std::vector<int64_t>& extents);
+  bool look_up(Transfer& transfer);
   bool prepare(Transfer& transfer);
   void begin(Transfer& transfer);
   void move(Transfer& transfer);

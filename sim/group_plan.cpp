@@ -77,6 +77,10 @@ LeafPlan GroupPlan::make(const hw::Dma& dma) const {
   plan.box = &dma.box;
   plan.views.emplace_back(dma.src, dma.box, *group_, *program_);
   plan.views.emplace_back(dma.dst, dma.box, *group_, *program_);
+  if (dma.lookup.has_value()) {
+    static const std::vector<hw::BoxDim> kOnePoint;
+    plan.views.emplace_back(dma.lookup->index, kOnePoint, *group_, *program_);
+  }
   return plan;
 }
 

@@ -12,7 +12,7 @@
 
 namespace dlcc::sim {
 
-/// Dma: views src, dst. Fill: dst. Compute and Intrin: the written object, then the reads of the body.
+/// Dma: views src, dst and the index of a lookup. Fill: dst. Compute and Intrin: the written object, then the reads of the body.
 struct LeafPlan {
   const std::vector<hw::BoxDim>* box = nullptr;
   std::vector<ViewCode> views;

@@ -10,10 +10,12 @@
 
 namespace dlcc::sim {
 
-TimingRun::TimingRun(const hw::Program& program, const hw::Machine& machine, const Options& options, Result& result)
+TimingRun::TimingRun(const hw::Program& program, const hw::Machine& machine, const Options& options, const LookupLog& lookups,
+                     Result& result)
     : program_(program),
       machine_(machine),
       options_(options),
+      lookups_(lookups),
       result_(result),
       trace_(options.record_trace, machine.core_count()) {
   const int cores = machine.core_count();
@@ -235,11 +237,12 @@ std::string TimingRun::deadlock() const {
   return text;
 }
 
-Status run_timing(const hw::Program& program, const hw::Machine& machine, const Options& options, Result& result) {
-  return TimingRun(program, machine, options, result).run();
+Status run_timing(const hw::Program& program, const hw::Machine& machine, const Options& options, const LookupLog& lookups, Result& result) {
+  return TimingRun(program, machine, options, lookups, result).run();
 }
 
-std::vector<DmaRecord> record_dma(const hw::Program& program, const hw::Machine& machine) {
+std::vector<DmaRecord> record_dma(const hw::Program& program, const hw::Machine& machine, const LookupLog& lookups) {
+  LookupReplay replay(lookups);
   std::vector<DmaRecord> records;
   std::vector<std::unique_ptr<GroupCode>> codes;
   for (const hw::Group& group : program.groups) {
@@ -258,8 +261,12 @@ std::vector<DmaRecord> record_dma(const hw::Program& program, const hw::Machine&
         if (engine == hw::kNone || (dma.src.kind != hw::ObjectKind::Tensor && dma.dst.kind != hw::ObjectKind::Tensor)) {
           continue;
         }
+        std::vector<int64_t> env = cursor.env();
+        if (dma.lookup.has_value()) {
+          env[static_cast<size_t>(dma.lookup->var)] = replay.next(core, static_cast<int>(g), leaf->index);
+        }
         descriptors.clear();
-        hw::expand(hw::clip(dma, program.groups[g], program, cursor.env(), nullptr),
+        hw::expand(hw::clip(dma, program.groups[g], program, env, nullptr),
                    machine.dma[static_cast<size_t>(engine)], descriptors);
         const bool put = dma.dst.kind == hw::ObjectKind::Tensor;
         const hw::Space space = program.tensors[static_cast<size_t>(put ? dma.dst.object : dma.src.object)].space;

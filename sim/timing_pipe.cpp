@@ -205,6 +205,10 @@ void TimingRun::begin_transfer(int core, int pipe) {
   self.descriptors.clear();
   int id = hw::kNone;
   const hw::DmaEngine* engine = engine_of(dma, &id);
+  if (dma.lookup.has_value()) {
+    self.op.env[static_cast<size_t>(dma.lookup->var)] =
+        lookups_.next(core, cores_[static_cast<size_t>(core)].group, self.op.leaf->index);
+  }
   const hw::ConcreteBox box = hw::clip(dma, group_of(core), program_, self.op.env, nullptr);
   int64_t moved = 1, whole = 1;
   for (size_t d = 0; d < box.extent.size(); ++d) {

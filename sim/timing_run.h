@@ -14,6 +14,7 @@
 #include "sim/events.h"
 #include "sim/expand_ops.h"
 #include "sim/leaf_cost.h"
+#include "sim/lookups.h"
 #include "sim/sim.h"
 #include "sim/trace.h"
 
@@ -21,7 +22,7 @@ namespace dlcc::sim {
 
 class TimingRun {
  public:
-  TimingRun(const hw::Program& program, const hw::Machine& machine, const Options& options, Result& result);
+  TimingRun(const hw::Program& program, const hw::Machine& machine, const Options& options, const LookupLog& lookups, Result& result);
   Status run();
 
  private:
@@ -118,6 +119,7 @@ class TimingRun {
   const hw::Program& program_;
   const hw::Machine& machine_;
   const Options& options_;
+  LookupReplay lookups_;
   Result& result_;
   EventQueue events_;
   std::vector<std::unique_ptr<GroupCode>> codes_;

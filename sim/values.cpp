@@ -23,13 +23,13 @@ std::string shape_text(const std::vector<int64_t>& shape) {
 class ValueRun {
  public:
   ValueRun(const hw::Program& program, const hw::Machine& machine, std::span<const std::byte> weights,
-           const Options& options, Result& result)
+           const Options& options, LookupLog& lookups, Result& result)
       : program_(program),
         machine_(machine),
         options_(options),
         result_(result),
         arena_(static_cast<std::byte*>(std::calloc(static_cast<size_t>(program.arena_bytes) + 64, 1))),
-        context_{program, machine, options, arena_.get(), weights.data()} {}
+        context_{program, machine, options, arena_.get(), weights.data(), lookups} {}
 
   Status run(const std::vector<te::Array>& inputs) {
     if (arena_ == nullptr) {
@@ -307,8 +307,8 @@ class ValueRun {
 }  // namespace
 
 Status run_values(const hw::Program& program, const hw::Machine& machine, const std::vector<te::Array>& inputs,
-                  std::span<const std::byte> weights, const Options& options, Result& result) {
-  return ValueRun(program, machine, weights, options, result).run(inputs);
+                  std::span<const std::byte> weights, const Options& options, LookupLog& lookups, Result& result) {
+  return ValueRun(program, machine, weights, options, lookups, result).run(inputs);
 }
 
 }  // namespace dlcc::sim

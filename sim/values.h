@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "sim/lookups.h"
 #include "sim/sim.h"
 
 namespace dlcc::sim {
@@ -13,6 +14,6 @@ namespace dlcc::sim {
 /// Fills result.outputs and result.findings. The program has passed check_program. Error: inputs that do not match, a
 /// deadlock (also a finding).
 Status run_values(const hw::Program& program, const hw::Machine& machine, const std::vector<te::Array>& inputs,
-                  std::span<const std::byte> weights, const Options& options, Result& result);
+                  std::span<const std::byte> weights, const Options& options, LookupLog& lookups, Result& result);
 
 }  // namespace dlcc::sim

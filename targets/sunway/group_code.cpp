@@ -107,6 +107,8 @@ class GroupCode {
         vars.insert(loop->var);
       } else if (const auto* let = std::get_if<hw::Let>(&node.v); let != nullptr && used_.contains(let->var)) {
         vars.insert(let->var);
+      } else if (const auto* dma = std::get_if<hw::Dma>(&node.v); dma != nullptr && dma->lookup.has_value()) {
+        vars.insert(dma->lookup->var);
       }
     });
   }
@@ -215,6 +217,11 @@ class GroupCode {
         machine_.dma.at(static_cast<size_t>(engine)).kind != hw::EngineKind::Async || engine >= kMaxEngines || dma.box.size() > kMaxRank) {
       return refuse(fmt::format("athread C moves data between main memory and LDM with up to {} asynchronous engines, in boxes of up to {} dims",
                                 kMaxEngines, kMaxRank));
+    }
+    if (dma.lookup.has_value()) {
+      const hw::Lookup& lookup = *dma.lookup;
+      out_.line(fmt::format("{} = dlcc_looked_up((long)*(const {} *)({}), {});", var(lookup.var), c_type(buffer(lookup.index).type),
+                            local_pointer(local_side(lookup.index, {}).address), lookup.extent));
     }
     const hw::GlobalTensor& t = tensor(global);
     const Side far = side_of(global, t.shape, bytes_of(t.type), dma.box, Affine(t.offset));

@@ -60,6 +60,10 @@ struct Uses {
     add_view(dma.src, vars);
     add_view(dma.dst, vars);
     add_vars(dma.channel_slot, vars);
+    if (dma.lookup.has_value()) {
+      add_view(dma.lookup->index, vars);
+      vars.insert(dma.lookup->var);
+    }
   }
   void operator()(const hw::Fill& fill) const {
     add_box(fill.box, vars);

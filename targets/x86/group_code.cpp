@@ -275,6 +275,18 @@ class GroupCode {
     return ok_status();
   }
 
+  /// hw::looked_up as code.
+  Status look_up(const hw::Lookup& lookup) {
+    auto& b = ir_.b;
+    DLCC_TRY(const Linear index, linear(lookup.index));
+    Value* element = b.CreateLoad(ir_.memory_type(index.type, 1), address({}, lookup.index, index, nullptr));
+    Value* value = is_signed_int(index.type) ? b.CreateSExt(element, b.getInt64Ty()) : b.CreateZExt(element, b.getInt64Ty());
+    Value* wrapped = b.CreateAdd(value, ir_.i64(lookup.extent));
+    value = b.CreateSelect(b.CreateICmpSLT(value, ir_.i64(0)), wrapped, value);
+    variables_.set(lookup.var, ir_.min(ir_.max(value, ir_.i64(0)), ir_.i64(lookup.extent - 1)));
+    return ok_status();
+  }
+
   Status emit(const hw::Dma& dma) {
     DLCC_TRY(const Linear src, linear(dma.src));
     DLCC_TRY(const Linear dst, linear(dma.dst));
@@ -282,6 +294,9 @@ class GroupCode {
       return unsupported(group_.info.name, fmt::format("a copy from {} to {}", name_of(src.type), name_of(dst.type)));
     }
     auto& b = ir_.b;
+    if (dma.lookup.has_value()) {
+      DLCC_RETURN_IF_ERROR(look_up(*dma.lookup));
+    }
     const std::vector<Range> all = whole(dma.box);
     std::vector<Range> ranges = all;
     Value* inside = is_tensor(dma.src) ? clip(dma.box, dma.src, ranges) : b.getTrue();

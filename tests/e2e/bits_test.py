@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What was simulated is what ships: the emitted athread C under the shim gives the simulator's bits, and its DMAs are the simulator's, one by one."""
-from support import Case, DIGITS, conv_model, main, matmul_model, shared_model
+from support import Case, DIGITS, conv_model, gather_model, main, matmul_model, shared_model
 
 SPACES = {"arena", "weights"}
 
@@ -56,6 +56,9 @@ class Bits(Case):
 
     def test_strided_grouped_conv(self):
         self.check(self.model("c.onnx", *conv_model([1, 8, 9, 11], [12, 4, 3, 3], group=2)))
+
+    def test_rows_that_data_choose(self):
+        self.check(self.model("g.onnx", *gather_model([500, 40], [37], 0)))
 
     def test_mnist_cntk(self):
         self.check(shared_model("mnist_cntk"))

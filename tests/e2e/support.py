@@ -1,4 +1,5 @@
 """What the end-to-end tests share: the tools, a scratch folder for each test, small models. Skips with exit code 77 for ctest."""
+import math
 import os
 import pathlib
 import random
@@ -66,6 +67,12 @@ def conv_model(x, w, **attributes):
     weights = [wire.tensor("w", w, floats(3, w[0] * w[1] * w[2] * w[3], 0.25))]
     pads = [w[2] // 2, w[3] // 2] * 2
     return ([wire.node("Conv", ["x", "w"], ["y"], pads=pads, kernel_shape=w[2:], **attributes)], [("x", x)], [("y", [x[0], w[0], *x[2:]])], weights)
+
+
+def gather_model(table, index, axis):
+    """Arguments of wire.model: y = Gather(table t, i) with run-time indices."""
+    weights = [wire.tensor("t", table, floats(4, math.prod(table)))]
+    return ([wire.node("Gather", ["t", "i"], ["y"], axis=axis)], [("i", index, wire.INT64)], [("y", table[:axis] + index + table[axis + 1:])], weights)
 
 
 def main():

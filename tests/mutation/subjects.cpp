@@ -161,6 +161,15 @@ stmt gather : map
   par i:75 j:16
   Y[i, j] = T[@I[i], j]
 )"},
+    {"gather_row_by_row", R"(tensor T f32[2000,24] input
+tensor I i64[70] input
+tensor Y f32[70,24] output
+inputs T I
+outputs Y
+stmt gather : map
+  par i:70 j:24
+  Y[i, j] = T[@I[i], j]
+)"},
     {"reduce_columns", R"(tensor X f32[90,130] input
 tensor Y f32[130] output
 inputs X

@@ -244,6 +244,58 @@ TEST(Verify, Structure) {
   EXPECT_THAT(verify_edited("step 4 {\n    let", "step 0 {\n    let"), HasSubstr("step 0 is not positive"));
 }
 
+/// Row i of a table, chosen by the data of `idx`.
+const char* lookup_text() {
+  return R"(program rows machine toy arena 512 weights 1200
+tensor idx i64[8] arena 0
+tensor table f32[60,5] weights 0
+tensor y f32[8,5] arena 64
+inputs [idx] outputs [y]
+group Gather kind gather tile "row by row" flops 0 bound 0 nodes [Gather] intrinsics []
+vars [core, t, i, row, j, k]
+buffer at ldm i64[1] copies 1 offset 0 slot 32
+buffer rows ldm f32[5] copies 1 offset 32 slot 32
+channel get reply core -> core slots 1 initial 0
+channel put reply core -> core slots 1 initial 0
+{
+  for t = core to 8 step 4 {
+    dma dram_ldm @idx[t + i] -> at[i] over (i:1) reply get[0]
+    wait get[0]
+    dma dram_ldm @table[row, j] -> rows[j] over (j:5) lookup row = at[0] of 60 reply get[0]
+    wait get[0]
+    dma ldm_dram rows[k] -> @y[t, k] over (k:5) reply put[0]
+    wait put[0]
+  }
+}
+)";
+}
+
+TEST(Verify, Lookup) {
+  const Machine machine = program_test_machine();
+  EXPECT_EQ(print(parse(lookup_text(), machine), machine), lookup_text());
+  const auto edited = [&](const std::string& from, const std::string& to) {
+    const Status status = verify(parse(replace(lookup_text(), from, to), machine), machine);
+    return status.ok() ? "ok" : to_string(status.diags());
+  };
+  EXPECT_EQ(edited("of 60", "of 60"), "ok");
+  EXPECT_EQ(edited("of 60", "of 59"), "ok");
+  EXPECT_THAT(edited("of 60", "of 61"), HasSubstr("the dim of 60 is smaller than its range of 61"));
+  EXPECT_THAT(edited("of 60", "of 0"), HasSubstr("a range of at least 1"));
+  EXPECT_THAT(edited("@table[row, j]", "@table[row + 1, j]"), HasSubstr("is not the looked up variable alone"));
+  EXPECT_THAT(edited("row = at[0]", "row = at[1]"), HasSubstr("index 0 of buffer 'at' reaches 1"));
+  EXPECT_THAT(edited("row = at[0]", "row = rows[0]"), HasSubstr("must be an integer in a buffer"));
+  EXPECT_THAT(edited("row = at[0]", "row = @idx[0]"), HasSubstr("must be an integer in a buffer"));
+  EXPECT_THAT(edited("row = at[0]", "t = at[0]"), HasSubstr("variable 't' is bound already"));
+  EXPECT_THAT(edited("@y[t, k]", "@y[row, k]"), HasSubstr("'row' is used where it has no value"));
+}
+
+TEST(Lookup, FromTheEndAndClamped) {
+  for (const auto& [element, row] : {std::pair<int64_t, int64_t>{0, 0}, {59, 59}, {60, 59}, {-1, 59}, {-60, 0}, {-61, 0},
+                                     {std::numeric_limits<int64_t>::min(), 0}, {std::numeric_limits<int64_t>::max(), 59}}) {
+    EXPECT_EQ(looked_up(element, 60), row) << element;
+  }
+}
+
 TEST(Verify, Kernel) {
   EXPECT_THAT(verify_edited("kernel [3 f32x4, 3 f32]", "kernel [3 f32x4, f32]"),
               HasSubstr("register 4 does not exist"));

@@ -158,7 +158,20 @@ class Walker {
     return {};
   }
 
-  std::string misaligned(const Dma& dma) const {
+  /// A row that data choose: rows are evenly spaced, so that two of them decide for all.
+  std::string misaligned(const Dma& dma) {
+    const int64_t rows = dma.lookup.has_value() ? std::min<int64_t>(dma.lookup->extent, 2) : 1;
+    std::string problem;
+    for (int64_t row = 0; row < rows && problem.empty(); ++row) {
+      if (dma.lookup.has_value()) {
+        env_[static_cast<size_t>(dma.lookup->var)] = row;
+      }
+      problem = misaligned_now(dma);
+    }
+    return problem;
+  }
+
+  std::string misaligned_now(const Dma& dma) const {
     const ConcreteBox box = clip(dma, group_, program_, env_, nullptr);
     int64_t points = 1;
     for (const int64_t extent : box.extent) {

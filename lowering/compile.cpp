@@ -95,7 +95,7 @@ class Compiler {
     if (te::element_count(group.tensors[static_cast<size_t>(group.root_stmt().write.tensor)].shape) == 0) {
       return ok_status();   // nothing to compute
     }
-    if (goes_by_rows(group)) {
+    if (group.stmts.size() == 1 && gathers_rows(group.root_stmt(), group.tensors, context_.machine)) {
       append(group, lower_rows(group, [&](int t) { return program_tensor(t); }, context_.machine), "row by row");
       return ok_status();
     }
@@ -111,16 +111,6 @@ class Compiler {
       DLCC_RETURN_IF_ERROR(compile_group(part));
     }
     return ok_status();
-  }
-
-  bool goes_by_rows(const GroupAnalysis& group) const {
-    const te::Stmt& stmt = group.root_stmt();
-    const int read = group.stmts.size() == 1 ? gathered_read(stmt) : -1;
-    if (read < 0) {
-      return false;
-    }
-    const GroupTensor& table = group.tensors[static_cast<size_t>(stmt.reads[static_cast<size_t>(read)].tensor)];
-    return gathers_rows(stmt, table.type, table.shape, context_.machine);
   }
 
   void append(const GroupAnalysis& group, hw::Group lowered, const std::string& plan) {

@@ -195,21 +195,12 @@ class Fuser {
     return "";
   }
 
-  bool stays_alone(int s) const {
-    const int read = gathered_read(stmt(s));
-    if (read < 0) {
-      return false;
-    }
-    const te::Tensor& table = module_.tensors[static_cast<size_t>(stmt(s).reads[static_cast<size_t>(read)].tensor)];
-    return gathers_rows(stmt(s), table.type, table.shape, context_.machine);
-  }
-
   std::string group_refusal(const FusionGroup& merged) const {
     if (merged.stmts.size() > kMaxGroup) {
       return fmt::format("a group of {} statements, the limit is {}", merged.stmts.size(), kMaxGroup);
     }
     for (int s : merged.stmts) {
-      if (stays_alone(s)) {
+      if (gathers_rows(stmt(s), module_.tensors, context_.machine)) {
         return "'" + name(s) + "' gathers row by row";
       }
     }

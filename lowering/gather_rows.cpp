@@ -23,6 +23,16 @@ int path_between(const hw::Machine& machine, hw::MemoryId from, hw::MemoryId to)
   return route.size() == 1 ? route.front() : hw::kNone;
 }
 
+/// Single elements of that size may be moved between the memories in one hop.
+bool moves_elements(const hw::Machine& machine, hw::MemoryId from, hw::MemoryId to, int64_t element) {
+  const int path = path_between(machine, from, to);
+  if (path == hw::kNone) {
+    return false;
+  }
+  const int engine = machine.paths[static_cast<size_t>(path)].engine;
+  return engine == hw::kNone || element % std::max<int64_t>(machine.dma[static_cast<size_t>(engine)].align, 1) == 0;
+}
+
 bool in_index(const te::Stmt& stmt, size_t dim) {
   const te::Access& table = stmt.reads[static_cast<size_t>(gathered_read(stmt))];
   const te::Access& index = stmt.reads[static_cast<size_t>(table.indirect_read)];
@@ -294,7 +304,11 @@ static bool is_separable(const te::Stmt& stmt, const te::Access& access) {
 bool gathers_rows(const te::Stmt& stmt, DType table_type, const std::vector<int64_t>& table_shape, const hw::Machine& machine) {
   const int read = gathered_read(stmt);
   const hw::MemoryId global = machine.global_memory(), work = machine.work_memory();
-  if (read < 0 || machine.has_decoupled_pipes() || path_between(machine, global, work) == hw::kNone || path_between(machine, work, global) == hw::kNone) {
+  if (read < 0 || machine.has_decoupled_pipes()) {
+    return false;
+  }
+  const int64_t smallest = std::min<int64_t>(bytes_of(table_type), bytes_of(DType::I32));   // of a row's elements and the indices
+  if (!moves_elements(machine, global, work, smallest) || !moves_elements(machine, work, global, smallest)) {
     return false;
   }
   const te::Access& table = stmt.reads[static_cast<size_t>(read)];

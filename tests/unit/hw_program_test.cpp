@@ -279,6 +279,9 @@ TEST(Verify, Lookup) {
   };
   EXPECT_EQ(edited("of 60", "of 60"), "ok");
   EXPECT_EQ(edited("of 60", "of 59"), "ok");
+  Machine wide = machine;
+  wide.dma[0].align = 8;  // rows of 20 bytes: the second one is the first that is not aligned
+  EXPECT_THAT(to_string(verify(parse(lookup_text(), wide), wide).diags()), HasSubstr("is not a multiple of the 8"));
   EXPECT_THAT(edited("of 60", "of 61"), HasSubstr("the dim of 60 is smaller than its range of 61"));
   EXPECT_THAT(edited("of 60", "of 0"), HasSubstr("a range of at least 1"));
   EXPECT_THAT(edited("@table[row, j]", "@table[row + 1, j]"), HasSubstr("is not the looked up variable alone"));

@@ -108,15 +108,4 @@ void fill_box(std::byte* dst, std::span<const int64_t> strides, std::span<const 
   }
 }
 
-te::Value value_of(double number, DType type) {
-  if (is_float(type)) {
-    return {.f = type == DType::F64 ? number : static_cast<double>(static_cast<float>(number)), .i = 0};
-  }
-  // Saturating, so that identities of Min and Max survive.
-  if (!(number > -9.2233720368547758e18)) {
-    return {.f = 0, .i = number != number ? 0 : INT64_MIN};
-  }
-  return {.f = 0, .i = number >= 9.2233720368547758e18 ? INT64_MAX : static_cast<int64_t>(number)};
-}
-
 }  // namespace dlcc::sim

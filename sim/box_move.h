@@ -15,9 +15,6 @@ void copy_box(std::byte* dst, std::span<const int64_t> dst_strides, const std::b
 void fill_box(std::byte* dst, std::span<const int64_t> strides, std::span<const int64_t> extents, DType type,
               te::Value value);
 
-/// A number of a chip file or program as a value of that type.
-te::Value value_of(double number, DType type);
-
 /// Calls f(point) for every point of the box in row-major order.
 template <class F>
 void for_each_point(std::span<const int64_t> extents, int64_t* point, F&& f) {

@@ -181,7 +181,7 @@ void CoreRun::move(Transfer& transfer) {
       strides.push_back(stride * dst.element());
     }
     fill_box(address(dst, dst.place(transfer.env.data())), strides, transfer.extents, dst.type(),
-             value_of(*dma.fill, dst.type()));
+             te::value_of(*dma.fill, dst.type()));
   }
   if (!has_points(transfer.box)) {
     return;
@@ -232,7 +232,7 @@ void CoreRun::move_elements(const Transfer& transfer) {
         value = te::apply(cast, views[0]->type(), value, {}, {});
       }
     } else {
-      value = value_of(*dma.fill, views[1]->type());
+      value = te::value_of(*dma.fill, views[1]->type());
     }
     te::store_element(views[1]->type(), address(*views[1], views[1]->place(env)), at[1], value);
   });

@@ -106,7 +106,7 @@ void CoreRun::execute_fill(const Leaf& leaf, const std::vector<int64_t>& env) {
   if (!extents_of(fill.box, env.data(), extents) || !check_bounds(leaf, view, env.data(), extents)) {
     return;
   }
-  const te::Value value = value_of(fill.value, view.type());
+  const te::Value value = te::value_of(fill.value, view.type());
   if (!view.blocked()) {
     std::vector<int64_t> strides;
     for (const int64_t stride : view.strides()) {
@@ -157,7 +157,7 @@ void CoreRun::execute_intrinsic(const Leaf& leaf, const std::vector<int64_t>& en
   const LeafPlan& plan = plan_->plan(leaf);
   if (accumulates && !keeps) {
     const DType type = plan.views[0].type();
-    start = value_of(te::identity_of(semantics.monoid, type), type);
+    start = te::value_of(te::identity_of(semantics.monoid, type), type);
   }
   run_body(leaf, plan, plan_->intrinsic_code(leaf, params), env.data(), extents, start);
 }

@@ -3,11 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <bit>
 #include <cmath>
-#include <cstring>
 
 #include "base/check.h"
+#include "base/te/evaluate.h"
 
 namespace dlcc::targets {
 
@@ -75,17 +74,6 @@ std::string integer_literal(DType type, int64_t value) {
   }
 }
 
-uint64_t bits_of_value(DType type, double number) {
-  switch (type) {
-    case DType::F16: return double_to_half(number);
-    case DType::F32: return std::bit_cast<uint32_t>(static_cast<float>(number));
-    case DType::F64: return std::bit_cast<uint64_t>(number);
-    case DType::Bool: return number != 0 ? 1 : 0;
-    case DType::U64: return number >= 0x1p63 ? static_cast<uint64_t>(number) : static_cast<uint64_t>(static_cast<int64_t>(number));
-    default: return static_cast<uint64_t>(static_cast<int64_t>(number));
-  }
-}
-
 }  // namespace
 
 std::string c_literal(DType type, double number, int64_t integer) {
@@ -93,11 +81,11 @@ std::string c_literal(DType type, double number, int64_t integer) {
     return integer_literal(type, integer);
   }
   if (type == DType::F16) {
-    return fmt::format("0x{:x}", bits_of_value(type, number));
+    return fmt::format("0x{:x}", te::element_bits(number, type));
   }
   if (!std::isfinite(number) || (type == DType::F32 && !std::isfinite(static_cast<float>(number)))) {
-    return type == DType::F32 ? fmt::format("dlcc_bits_f32(0x{:x}u)", bits_of_value(type, number))
-                              : fmt::format("dlcc_bits_f64(UINT64_C(0x{:x}))", bits_of_value(type, number));
+    return type == DType::F32 ? fmt::format("dlcc_bits_f32(0x{:x}u)", te::element_bits(number, type))
+                              : fmt::format("dlcc_bits_f64(UINT64_C(0x{:x}))", te::element_bits(number, type));
   }
   if (type == DType::F32) {
     const auto value = static_cast<float>(number);
@@ -109,9 +97,7 @@ std::string c_literal(DType type, double number, int64_t integer) {
 }
 
 std::string c_bits(DType type, double number) {
-  const int bytes = bytes_of(type);
-  const uint64_t mask = bytes == 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * bytes)) - 1;
-  return fmt::format("0x{:x}ul", bits_of_value(type, number) & mask);
+  return fmt::format("0x{:x}ul", te::element_bits(number, type));
 }
 
 namespace {

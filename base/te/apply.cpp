@@ -165,4 +165,15 @@ void store_element(DType type, std::byte* data, int64_t element, Value value) {
   }
 }
 
+Value value_of(double number, DType type) {
+  const ScalarNode cast{.op = Op::Cast, .type = type};
+  return apply(cast, DType::F64, Value{.f = number}, {}, {});
+}
+
+uint64_t element_bits(double number, DType type) {
+  uint64_t bits = 0;
+  store_element(type, reinterpret_cast<std::byte*>(&bits), 0, value_of(number, type));
+  return bits;
+}
+
 }  // namespace dlcc::te

@@ -16,11 +16,6 @@ namespace {
 constexpr int64_t kByteLimit = int64_t{16} << 30;
 constexpr int64_t kPointLimit = int64_t{1} << 42;
 
-Value identity_value(Monoid monoid, DType type) {
-  const ScalarNode cast{.op = Op::Cast, .type = type};
-  return apply(cast, DType::F64, Value{.f = identity_of(monoid, type)}, {}, {});
-}
-
 /// Steps a position through a box in lexicographic order; false after the last point.
 bool advance(std::vector<int64_t>& position, const std::vector<int64_t>& extents) {
   for (size_t k = position.size(); k-- > 0;) {
@@ -139,7 +134,7 @@ void StmtRunner::start_strip(int64_t first, int n) {
 }
 
 void StmtRunner::reduce_strip(int n) {
-  fill(type_, identity_value(stmt_.monoid, type_), acc_, n);
+  fill(type_, value_of(identity_of(stmt_.monoid, type_), type_), acc_, n);
   if (dims_.red_points == 0) {
     return;
   }
@@ -159,7 +154,7 @@ void StmtRunner::reduce_strip(int n) {
     more = advance(red_, dims_.red_extent);
     if (block > 0 && more && red_.front() != before && red_.front() % block == 0) {
       accumulate(stmt_.monoid, type_, acc_, total, n);
-      fill(type_, identity_value(stmt_.monoid, type_), acc_, n);
+      fill(type_, value_of(identity_of(stmt_.monoid, type_), type_), acc_, n);
     }
   }
   if (block > 0) {

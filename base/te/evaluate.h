@@ -33,5 +33,9 @@ struct Value {
 Value apply(const ScalarNode& node, DType operand_type, Value a, Value b, Value c);
 Value load_element(DType type, const std::byte* data, int64_t element);
 void store_element(DType type, std::byte* data, int64_t element, Value value);
+/// A number as an element of that type: padding, the value of a Fill, the identity of a monoid. As Cast from f64: integers saturate.
+Value value_of(double number, DType type);
+/// The element's bytes in memory, as a little-endian number.
+uint64_t element_bits(double number, DType type);
 
 }  // namespace dlcc::te

@@ -74,12 +74,6 @@ void LaneNumbers::start(const LaneRuns& runs) {
 
 namespace {
 
-/// The fill value as the tensor's type holds it.
-Value value_of(double number, DType type) {
-  const ScalarNode cast{.op = Op::Cast, .type = type};
-  return apply(cast, DType::F64, Value{.f = number}, {}, {});
-}
-
 /// Whether an axis position can be outside [0, extent) somewhere in the box.
 bool may_leave(const SplitAffine& position, const DimLists& dims, int64_t extent) {
   int64_t low = position.constant, high = position.constant;

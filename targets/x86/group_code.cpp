@@ -4,43 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
-#include <limits>
 
 #include "base/integer.h"
+#include "base/te/evaluate.h"
 #include "targets/x86/kernel_code.h"
 
 namespace dlcc::targets::x86 {
 namespace {
 
 constexpr int64_t kScratchAlign = 128;
-
-/// The element of that type nearest to value, as an integer of its size.
-uint64_t element_bits(DType type, double value) {
-  switch (type) {
-    case DType::F16:
-      return float_to_half(static_cast<float>(value));
-    case DType::F32:
-      return std::bit_cast<uint32_t>(static_cast<float>(value));
-    case DType::F64:
-      return std::bit_cast<uint64_t>(value);
-    case DType::Bool:
-      return value != 0 ? 1 : 0;
-    default:
-      break;
-  }
-  if (std::isnan(value)) {
-    return 0;
-  }
-  if (type == DType::U64) {
-    return value <= 0 ? 0 : value >= 0x1p64 ? ~uint64_t{0} : static_cast<uint64_t>(value);
-  }
-  const int64_t integer = value >= 0x1p63    ? std::numeric_limits<int64_t>::max()
-                          : value <= -0x1p63 ? std::numeric_limits<int64_t>::min()
-                                             : static_cast<int64_t>(value);
-  return static_cast<uint64_t>(integer);
-}
 
 /// A view as bytes from its object's base: linear in the variables.
 struct Linear {
@@ -255,7 +227,7 @@ class GroupCode {
                 const Linear& linear, double value) {
     const auto bits = static_cast<unsigned>(8 * bytes_of(linear.type));
     Value* element =
-        llvm::ConstantInt::get(ir_.b.getContext(), llvm::APInt(64, element_bits(linear.type, value)).trunc(bits));
+        llvm::ConstantInt::get(ir_.b.getContext(), llvm::APInt(64, te::element_bits(value, linear.type)).trunc(bits));
     Value* to = address(box, view, linear, nullptr);
     set_dims(box, whole, linear, linear);
     boxes_.fill(to, element, dims_, static_cast<int>(box.size()));

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What was simulated is what ships: the emitted athread C under the shim gives the simulator's bits, and its DMAs are the simulator's, one by one."""
-from support import Case, DIGITS, conv_model, gather_model, main, matmul_model, shared_model
+from support import Case, DIGITS, conv_model, gather_model, main, matmul_model, shared_model, wire
 
 SPACES = {"arena", "weights"}
 
@@ -59,6 +59,12 @@ class Bits(Case):
 
     def test_rows_that_data_choose(self):
         self.check(self.model("g.onnx", *gather_model([500, 40], [37], 0)))
+
+    def test_identities_of_integers(self):
+        """Reductions in tiles start from the least or greatest integer; the inputs do not fit a scratchpad."""
+        nodes = [wire.node("ArgMax", ["x"], ["a"], axis=1), wire.node("ReduceMin", ["i"], ["b"], axes=[1]), wire.node("ReduceMax", ["i"], ["c"], axes=[1])]
+        inputs = [("x", [2, 17001]), ("i", [2, 9001], wire.INT64)]
+        self.check(self.model("r.onnx", nodes, inputs, [(name, [2, 1], wire.INT64) for name in "abc"]))
 
     def test_mnist_cntk(self):
         self.check(shared_model("mnist_cntk"))

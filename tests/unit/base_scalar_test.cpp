@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "base/te/evaluate.h"
 
@@ -114,6 +115,19 @@ TEST(scalar, casts_to_integers_saturate) {
   EXPECT_EQ(to_int(DType::Bool, 0.5), 1);
   EXPECT_EQ(to_int(DType::Bool, kNan), 1);
   EXPECT_EQ(to_int(DType::Bool, -0.0), 0);
+}
+
+TEST(scalar, numbers_as_elements_in_memory) {
+  const std::tuple<double, DType, uint64_t> cases[] = {
+      {0x1p63, DType::I64, 0x7fffffffffffffff}, {-kInf, DType::I64, 0x8000000000000000}, {0x1p64, DType::U64, ~uint64_t{0}},
+      {kInf, DType::I32, 0x7fffffff},           {-kInf, DType::I32, 0x80000000},         {-1, DType::I8, 0xff},
+      {1e300, DType::U8, 0xff},                 {-3, DType::U16, 0},                     {kNan, DType::I16, 0},
+      {1, DType::F32, 0x3f800000},              {-kInf, DType::F32, 0xff800000},         {65520, DType::F16, 0x7c00},
+      {-2, DType::F64, 0xc000000000000000},     {0.5, DType::Bool, 1}};
+  for (const auto& [number, type, bits] : cases) {
+    EXPECT_EQ(element_bits(number, type), bits) << number << " as " << name_of(type);
+  }
+  EXPECT_EQ(value_of(identity_of(Monoid::Min, DType::U64), DType::U64).i, -1);
 }
 
 TEST(scalar, casts_to_floats_round_once) {

@@ -209,7 +209,9 @@ class RowEmitter {
     store_ = transfer(work, global, "row.put", kRowSlots);
     const te::Affine slot = let(body, "slot", LetOp::Mod, step, kRowSlots);
     row.dst = {hw::ObjectKind::Buffer, row_buffer_, slot, here.in_row};
-    store_.box = fresh(here, store_.src, row.dst, store_.dst);
+    store_.box = here.box;
+    store_.src = row.dst;
+    store_.dst = tensor_view(stmt_.write, here.point);
     store_.channel_slot = store_.channel == hw::kNone ? te::Affine(0) : slot;
 
     body.push_back({index});
@@ -224,23 +226,6 @@ class RowEmitter {
 
   /// Of one core.
   int64_t most_steps() const { return ceil_div(steps_, machine_.core_count()); }
-
-  /// The store's box: the row's, with variables of its own.
-  std::vector<hw::BoxDim> fresh(const Step& here, hw::View& src, const hw::View& row, hw::View& dst) {
-    std::vector<hw::BoxDim> box = here.box;
-    src = row;
-    dst = tensor_view(stmt_.write, here.point);
-    for (hw::BoxDim& dim : box) {
-      const hw::VarId var = new_var(out_.vars[static_cast<size_t>(dim.var)] + ".s");
-      for (hw::View* view : {&src, &dst}) {
-        for (te::Affine& index : view->index) {
-          index = index.substitute(dim.var, te::Affine::var(var));
-        }
-      }
-      dim.var = var;
-    }
-    return box;
-  }
 
   void last_stores(const te::Affine& begin, const te::Affine& end) {
     if (store_.channel == hw::kNone) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "hw/program.h"
 
 namespace dlcc::sim {
 namespace {
@@ -199,11 +200,10 @@ void ComputeCode::evaluate(Work& work, int64_t first_lane, int lanes) const {
     std::vector<int64_t>& gather = work.gathers[static_cast<size_t>(indirection.read)];
     gather.resize(kColumnLanes);
     for (int l = 0; l < lanes; ++l) {
-      int64_t at = te::load_element(read_types_[static_cast<size_t>(indirection.index_read)], index.data,
+      const int64_t at = te::load_element(read_types_[static_cast<size_t>(indirection.index_read)], index.data,
                                     index.first + l * index.stride)
                        .i;
-      at = at < 0 ? at + indirection.extent : at;
-      gather[static_cast<size_t>(l)] = std::clamp<int64_t>(at, 0, indirection.extent - 1) * indirection.stride;
+      gather[static_cast<size_t>(l)] = hw::looked_up(at, indirection.extent) * indirection.stride;
     }
     work.sources[static_cast<size_t>(indirection.read)].gather = gather.data();
   }

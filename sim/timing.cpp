@@ -243,6 +243,7 @@ Status run_timing(const hw::Program& program, const hw::Machine& machine, const 
 
 std::vector<DmaRecord> record_dma(const hw::Program& program, const hw::Machine& machine, const LookupLog& lookups) {
   LookupReplay replay(lookups);
+  std::vector<int64_t> with_row;
   std::vector<DmaRecord> records;
   std::vector<std::unique_ptr<GroupCode>> codes;
   for (const hw::Group& group : program.groups) {
@@ -261,12 +262,14 @@ std::vector<DmaRecord> record_dma(const hw::Program& program, const hw::Machine&
         if (engine == hw::kNone || (dma.src.kind != hw::ObjectKind::Tensor && dma.dst.kind != hw::ObjectKind::Tensor)) {
           continue;
         }
-        std::vector<int64_t> env = cursor.env();
+        const std::vector<int64_t>* env = &cursor.env();
         if (dma.lookup.has_value()) {
-          env[static_cast<size_t>(dma.lookup->var)] = replay.next(core, static_cast<int>(g), leaf->index);
+          with_row = cursor.env();
+          env = &with_row;
+          with_row[static_cast<size_t>(dma.lookup->var)] = replay.next(core, static_cast<int>(g), leaf->index);
         }
         descriptors.clear();
-        hw::expand(hw::clip(dma, program.groups[g], program, env, nullptr),
+        hw::expand(hw::clip(dma, program.groups[g], program, *env, nullptr),
                    machine.dma[static_cast<size_t>(engine)], descriptors);
         const bool put = dma.dst.kind == hw::ObjectKind::Tensor;
         const hw::Space space = program.tensors[static_cast<size_t>(put ? dma.dst.object : dma.src.object)].space;

@@ -220,7 +220,7 @@ class GroupCode {
     }
     if (dma.lookup.has_value()) {
       const hw::Lookup& lookup = *dma.lookup;
-      out_.line(fmt::format("{} = dlcc_looked_up((long)*(const {} *)({}), {});", var(lookup.var), c_type(buffer(lookup.index).type),
+      out_.line(fmt::format("{} = dlcc_gather_index((int64_t)*(const {} *)({}), {});", var(lookup.var), c_type(buffer(lookup.index).type),
                             local_pointer(local_side(lookup.index, {}).address), lookup.extent));
     }
     const hw::GlobalTensor& t = tensor(global);

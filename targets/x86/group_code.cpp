@@ -247,15 +247,12 @@ class GroupCode {
     return ok_status();
   }
 
-  /// hw::looked_up as code.
   Status look_up(const hw::Lookup& lookup) {
     auto& b = ir_.b;
     DLCC_TRY(const Linear index, linear(lookup.index));
     Value* element = b.CreateLoad(ir_.memory_type(index.type, 1), address({}, lookup.index, index, nullptr));
-    Value* value = is_signed_int(index.type) ? b.CreateSExt(element, b.getInt64Ty()) : b.CreateZExt(element, b.getInt64Ty());
-    Value* wrapped = b.CreateAdd(value, ir_.i64(lookup.extent));
-    value = b.CreateSelect(b.CreateICmpSLT(value, ir_.i64(0)), wrapped, value);
-    variables_.set(lookup.var, ir_.min(ir_.max(value, ir_.i64(0)), ir_.i64(lookup.extent - 1)));
+    Value* value = b.CreateIntCast(element, b.getInt64Ty(), is_signed_int(index.type));
+    variables_.set(lookup.var, ir_.looked_up(value, lookup.extent));
     return ok_status();
   }
 

@@ -63,6 +63,11 @@ llvm::AllocaInst* Ir::alloca_at_entry(llvm::Type* type, int64_t count) {
   return at_entry.CreateAlloca(type, count == 1 ? nullptr : i64(count));
 }
 
+Value* Ir::looked_up(Value* index, int64_t extent) {
+  Value* from_end = b.CreateSelect(b.CreateICmpSLT(index, i64(0)), b.CreateAdd(index, i64(extent)), index);
+  return max(min(from_end, i64(extent - 1)), i64(0));
+}
+
 Value* Ir::floor_div(Value* x, int64_t k) {
   DLCC_CHECK(k > 0) << k;
   if (std::has_single_bit(static_cast<uint64_t>(k))) {

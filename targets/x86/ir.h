@@ -50,6 +50,8 @@ class Ir {
   Value* at(Value* base, int64_t bytes) { return bytes == 0 ? base : at(base, i64(bytes)); }
   Value* min(Value* x, Value* y) { return b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y); }
   Value* max(Value* x, Value* y) { return b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, y); }
+  /// hw::looked_up of a 64-bit index.
+  Value* looked_up(Value* index, int64_t extent);
   /// floor(x / k), k > 0.
   Value* floor_div(Value* x, int64_t k);
 

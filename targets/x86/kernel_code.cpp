@@ -95,10 +95,7 @@ class KernelCode {
     auto& b = ir_.b;
     Value* index =
         b.CreateIntCast(read(instr.index_register), b.getInt64Ty(), is_signed_int(info(instr.index_register).type));
-    Value* extent = ir_.i64(instr.index_extent);
-    Value* from_end = b.CreateSelect(b.CreateICmpSLT(index, ir_.i64(0)), b.CreateAdd(index, extent), index);
-    Value* clamped = ir_.max(ir_.min(from_end, ir_.i64(instr.index_extent - 1)), ir_.i64(0));
-    return ir_.at(address, b.CreateMul(clamped, ir_.i64(instr.index_stride * bytes_of(base.type))));
+    return ir_.at(address, b.CreateMul(ir_.looked_up(index, instr.index_extent), ir_.i64(instr.index_stride * bytes_of(base.type))));
   }
 
   Value* load(const KernelInstr& instr, int lanes) {

@@ -263,8 +263,6 @@ DLCC_INLINE long dlcc_floordiv(long a, long k) { return a >= 0 ? a / k : -((k - 
 DLCC_INLINE long dlcc_floormod(long a, long k) { return a - k * dlcc_floordiv(a, k); }
 DLCC_INLINE long dlcc_least(long a, long b) { return a < b ? a : b; }
 DLCC_INLINE long dlcc_most(long a, long b) { return a > b ? a : b; }
-/* An index that is data: from the end when negative, clamped into [0, extent). */
-DLCC_INLINE long dlcc_looked_up(long at, long extent) { return dlcc_least(dlcc_most(at < 0 ? at + extent : at, 0), extent - 1); }
 
 /* Vectors: one rounding where the compiler fuses a * b + c, or through the shim. */
 #if defined(DLCC_ATHREAD_SHIM)
